@@ -1,0 +1,53 @@
+// Run: the recording of a simulation, its HDF5 file, and the HTML replay made from it.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "scree/scene.h"
+
+namespace scree {
+
+enum class RunStatus {
+  complete,
+  step_failed,  // a step did not converge at its smallest substep; the recording ends before it
+  interrupted,  // the caller asked to stop
+};
+const char* run_status_name(RunStatus status);
+
+// One row per recorded instant; row 0 is the initial state (its report columns are zero).
+struct Run {
+  std::string title;
+  RunStatus status = RunStatus::complete;
+  std::vector<std::pair<std::string, std::string>> settings;  // name, value with unit: what the replay's table shows
+  std::string scene_text;
+  std::vector<double> time;              // [s]
+  std::vector<double> q, v;              // row-major, nq and nv columns
+  std::vector<double> kinetic_energy;    // [J]
+  std::vector<double> potential_energy;  // [J]
+  std::vector<double> residual;          // [m/s^2, rad/s^2]
+  std::vector<int> iterations, substeps, rejected;
+  double wall_time = 0;  // [s], of the stepping alone
+  std::uint64_t final_state_hash = 0;
+  size_t rows() const { return time.size(); }
+};
+
+// Called after every step with the simulated time; return false to stop the run (RunStatus::interrupted).
+using RunProgress = std::function<bool(double time, double duration)>;
+
+Run run_scene(const Scene& scene, const RunProgress& progress = {});
+
+// HDF5, readable with h5py: /time /q /v /report/* /model/*, units in attributes. Temporary file, then rename.
+void write_run(const std::filesystem::path& file, const Model& model, const Run& run);
+struct LoadedRun {
+  Model model;
+  Run run;
+};
+LoadedRun read_run(const std::filesystem::path& file);  // throws InputError
+
+// One self-contained HTML file that opens offline: 3-D replay, plots, settings. Temporary file, then rename.
+void write_replay(const std::filesystem::path& file, const Model& model, const Run& run);
+
+}  // namespace scree

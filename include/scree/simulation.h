@@ -1,0 +1,36 @@
+// Simulation: a model, its state, its control and the scratch to step it. The object most users hold.
+#pragma once
+
+#include <string_view>
+
+#include "scree/kinematics.h"
+#include "scree/step.h"
+
+namespace scree {
+
+class Simulation {
+ public:
+  // Throws InputError if the options are out of range.
+  explicit Simulation(Model model, StepOptions options = {});
+
+  const Model& model() const { return model_; }
+  const StepOptions& options() const { return options_; }
+  const State& state() const { return state_; }
+  Control& control() { return control_; }
+  const Control& control() const { return control_; }
+
+  void set_state(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double time = 0);  // checked, see make_state
+
+  [[nodiscard]] StepReport step() { return scree::step(model_, control_, options_, state_, workspace_); }
+
+  Pose frame_pose(std::string_view name) const;  // X_WF of a frame or body at the current state
+
+ private:
+  Model model_;
+  StepOptions options_;
+  State state_;
+  Control control_;
+  StepWorkspace workspace_;
+};
+
+}  // namespace scree

@@ -1,0 +1,70 @@
+#include "model/tree.h"
+
+#include <algorithm>
+
+namespace scree {
+namespace {
+
+Motion motion_of(JointType type) {
+  switch (type) {
+    case JointType::fixed:
+      return Motion::none;
+    case JointType::revolute:
+    case JointType::continuous:
+      return Motion::rotate;
+    case JointType::prismatic:
+      return Motion::translate;
+    case JointType::planar:
+      return Motion::planar;
+    case JointType::ball:
+      return Motion::ball;
+    case JointType::floating:
+      return Motion::floating;
+  }
+  return Motion::none;
+}
+
+// Q = (tr Ic / 2) I - Ic + m c c^T                                                              theory (2.2)
+SecondMoment<double> second_moment(const Body& body) {
+  const Mat3 Q =
+      0.5 * body.inertia.trace() * Mat3::Identity() - body.inertia + body.mass * body.com * body.com.transpose();
+  return {{Q(0, 0), Q(1, 1), Q(2, 2), Q(0, 1), Q(0, 2), Q(1, 2)}, to_v3(body.mass * body.com), body.mass};
+}
+
+}  // namespace
+
+void planar_directions(const Vec3& normal, Vec3& u1, Vec3& u2) {
+  Eigen::Index dominant = 0;
+  normal.cwiseAbs().maxCoeff(&dominant);
+  const Eigen::Index first = dominant == 0 ? 1 : 0;
+  const Eigen::Index second = dominant == 2 ? 1 : 2;
+  u1 = Vec3::Unit(first) - normal * normal(first);
+  u1.normalize();
+  u2 = normal.cross(u1);
+  if (u2(second) < 0) u2 = -u2;
+}
+
+Tree compile_tree(const std::vector<Body>& bodies, const std::vector<Joint>& joints) {
+  Tree tree;
+  for (size_t i = 0; i < bodies.size(); ++i) {
+    const Body& body = bodies[i];
+    const Joint& joint = joints[i];
+    Vec3 u1 = Vec3::Zero(), u2 = Vec3::Zero();
+    if (joint.type == JointType::planar) planar_directions(joint.axis, u1, u2);
+    const int nv = velocity_count(joint.type);
+    tree.nodes.push_back({body.parent.value(), joint.q_index, joint.v_index, nv, motion_of(joint.type),
+                          to_v3(joint.axis), to_v3(u1), to_v3(u2), to_m3(joint.X_PJ.R), to_v3(joint.X_PJ.p),
+                          second_moment(body)});
+    for (int k = 0; k < nv; ++k) {
+      tree.dof_node.push_back(static_cast<int>(i));
+      tree.armature.push_back(joint.armature);
+      tree.damping.push_back(joint.damping);
+      tree.effort.push_back(joint.effort);
+    }
+    tree.nq += position_count(joint.type);
+    tree.nv += nv;
+  }
+  return tree;
+}
+
+}  // namespace scree

@@ -1,0 +1,55 @@
+// Tree: the model as the recursions see it. One node per body in parent-before-child order, all constants inline.
+#pragma once
+
+#include <vector>
+
+#include "math/spatial.h"
+#include "scree/model.h"
+
+namespace scree {
+
+// How a joint moves its body, as a product of one-dof factors; rotation vectors are the one exception (theory 1.3).
+enum class Motion : unsigned char {
+  none,       // fixed
+  rotate,     // revolute, continuous: R(axis, q)
+  translate,  // prismatic: axis q
+  planar,     // translate along u1, u2, then rotate about axis
+  ball,       // rotation in an exponential chart
+  floating,   // translate along x, y, z, then the rotation of a ball joint
+};
+
+struct Node {
+  int parent;   // -1: the world
+  int q_index;  // first position
+  int v_index;  // first dof
+  int nv;
+  Motion motion;
+  V3<double> axis;         // unit, joint frame
+  V3<double> u1, u2;       // planar only: the in-plane directions
+  M3<double> R_PJ;         // joint frame in the parent
+  V3<double> p_PJ;         // [m]
+  SecondMoment<double> S;  // about the body origin, body axes     theory (2.1)
+};
+
+struct Tree {
+  std::vector<Node> nodes;
+  std::vector<int> dof_node;                      // the node each dof moves
+  std::vector<double> armature, damping, effort;  // per dof
+  int nq = 0, nv = 0;
+};
+
+inline V3<double> to_v3(const Vec3& a) { return {a.x(), a.y(), a.z()}; }
+inline M3<double> to_m3(const Mat3& a) { return {to_v3(a.col(0)), to_v3(a.col(1)), to_v3(a.col(2))}; }
+inline Vec3 to_eigen(const V3<double>& a) { return {a.x, a.y, a.z}; }
+inline Mat3 to_eigen(const M3<double>& a) {
+  Mat3 r;
+  r << to_eigen(a.x), to_eigen(a.y), to_eigen(a.z);
+  return r;
+}
+
+Tree compile_tree(const std::vector<Body>& bodies, const std::vector<Joint>& joints);
+// The in-plane directions of a planar joint: the two coordinate axes the normal is least aligned with, in alphabetical
+// order, projected into the plane (normal y: x then z).
+void planar_directions(const Vec3& normal, Vec3& u1, Vec3& u2);
+
+}  // namespace scree
