@@ -1,0 +1,113 @@
+// Forward kinematics in world axes: one pass gives every body's pose and every dof's twist.     theory (1.1) to (1.5)
+#pragma once
+
+#include <vector>
+
+#include "math/rotation.h"
+#include "model/tree.h"
+
+namespace scree {
+
+// Poses and twists at a trial pose q (+) delta, with positions relative to `origin` (a point near the robot: sums of
+// moments about a far origin cancel badly).
+template <class T> struct Kinematics {
+  explicit Kinematics(const Tree& tree)
+      : R(tree.nodes.size()),
+        p(tree.nodes.size()),
+        R_chart(tree.nodes.size()),
+        chart(tree.nodes.size()),
+        xi(static_cast<size_t>(tree.nv)) {}
+  V3<double> origin = {0, 0, 0};
+  std::vector<M3<T>> R;        // R_WB
+  std::vector<V3<T>> p;        // p_WB - origin
+  std::vector<M3<T>> R_chart;  // ball, floating: rotation before the chart, R = R_chart exp([chart]x)
+  std::vector<V3<T>> chart;    // ball, floating: the rotation vector of this displacement
+  std::vector<Twist<T>> xi;    // world twist of each dof about `origin`: dT_i/d delta_a = xi_a^ T_i for bodies below a
+};
+
+// Where the first body sits: a cheap point near the robot.
+V3<double> root_position(const Tree& tree, const double* q);
+
+template <class T> void forward_kinematics(const Tree& tree, const double* q, const T* delta, Kinematics<T>& out) {
+  using std::cos, std::sin;
+  const V3<T> p_W = {T(-out.origin.x), T(-out.origin.y), T(-out.origin.z)};
+  const auto lift = [](const V3<double>& a) { return V3<T>{T(a.x), T(a.y), T(a.z)}; };
+  const auto lift3 = [&](const M3<double>& a) { return M3<T>{lift(a.x), lift(a.y), lift(a.z)}; };
+  for (size_t i = 0; i < tree.nodes.size(); ++i) {
+    const Node& node = tree.nodes[i];
+    // The joint frame J in the world, then the factors of the joint's motion in turn.
+    M3<T> R = lift3(node.R_PJ);
+    V3<T> p = lift(node.p_PJ);
+    if (node.parent >= 0) {
+      const M3<T>& R_WP = out.R[static_cast<size_t>(node.parent)];
+      p = R_WP * p + out.p[static_cast<size_t>(node.parent)];
+      R = R_WP * R;
+    } else {
+      p += p_W;
+    }
+    const double* qi = q + node.q_index;
+    const T* di = delta + node.v_index;
+    Twist<T>* xi = out.xi.data() + node.v_index;
+    // Along fixed directions: first all positions, which cancel against `origin`, then the small displacements.
+    const auto translate = [&](const V3<T>* directions, int count) {
+      for (int k = 0; k < count; ++k) {
+        xi[k] = {{T(0), T(0), T(0)}, directions[k]};
+        p += T(qi[k]) * directions[k];
+      }
+      for (int k = 0; k < count; ++k) p += di[k] * directions[k];
+    };
+    const auto rotate = [&](const V3<double>& u, const T& angle, Twist<T>& twist) {
+      const V3<T> axis = R * lift(u);
+      twist = {axis, cross(p, axis)};
+      const T s = sin(angle), c = cos(angle), d = T(1) - c;
+      const V3<T> x = lift(u);
+      const M3<T> turn = {{c + d * x.x * x.x, d * x.x * x.y + s * x.z, d * x.x * x.z - s * x.y},
+                          {d * x.x * x.y - s * x.z, c + d * x.y * x.y, d * x.y * x.z + s * x.x},
+                          {d * x.x * x.z + s * x.y, d * x.y * x.z - s * x.x, c + d * x.z * x.z}};
+      R = R * turn;
+    };
+    const auto rotate_chart = [&](const double* quaternion, const T* w, Twist<T>* twist) {
+      out.R_chart[i] = R * lift3(to_rotation(load_quaternion(quaternion)));
+      const V3<T> chart = out.chart[i] = {w[0], w[1], w[2]};
+      const M3<T> axes = out.R_chart[i] * rotation_jacobian(chart);
+      twist[0] = {axes.x, cross(p, axes.x)};
+      twist[1] = {axes.y, cross(p, axes.y)};
+      twist[2] = {axes.z, cross(p, axes.z)};
+      R = out.R_chart[i] * rotation_exp(chart);
+    };
+    switch (node.motion) {
+      case Motion::none:
+        break;
+      case Motion::rotate:
+        rotate(node.axis, T(qi[0]) + di[0], xi[0]);
+        break;
+      case Motion::translate: {
+        const V3<T> direction = R * lift(node.axis);
+        translate(&direction, 1);
+        break;
+      }
+      case Motion::planar: {
+        const V3<T> directions[] = {R * lift(node.u1), R * lift(node.u2)};
+        translate(directions, 2);
+        rotate(node.axis, T(qi[2]) + di[2], xi[2]);
+        break;
+      }
+      case Motion::ball:
+        rotate_chart(qi, di, xi);
+        break;
+      case Motion::floating: {
+        const V3<T> directions[] = {R.x, R.y, R.z};
+        translate(directions, 3);
+        rotate_chart(qi + 3, di + 3, xi + 3);
+        break;
+      }
+    }
+    out.R[i] = R;
+    out.p[i] = p;
+  }
+}
+
+// q <- q (+) delta                                                                                theory (1.4)
+void apply_displacement(const Tree& tree, const double* delta, double* q);
+
+}  // namespace scree

@@ -1,0 +1,165 @@
+// The position-based inertia term: value, gradient O(n), exact Hessian and Gauss-Newton part O(n x depth).
+//
+//   I(theta) = sum_i k/2 tr(D_i S_i D_i^T) - sum_i m_i g . c_i,   D_i = T_i(theta) - T^_i                theory (3.1)
+//
+// T_i is the 4x4 transform of body i, S_i its constant second moment, T^_i the pose it would reach without forces.
+// Everything is in world axes about Kinematics::origin, so that subtree sums are plain sums. Templates on the scalar:
+// tests differentiate by complex step, batches run SIMD packs.
+#pragma once
+
+#include <vector>
+
+#include "dynamics/kinematics.h"
+
+namespace scree {
+
+template <class T> struct PositionBased {
+  explicit PositionBased(const Tree& tree)
+      : target_R(tree.nodes.size()),
+        target_p(tree.nodes.size()),
+        moment(tree.nodes.size()),
+        force(tree.nodes.size()),
+        sigma(tree.nodes.size()) {}
+
+  // Input. T^_i = [target_R | target_p - origin], not a rigid transform in general.
+  std::vector<M3<T>> target_R;
+  std::vector<V3<T>> target_p;
+  T weight{1};                         // k [1/s^2]
+  V3<T> gravity = {T(0), T(0), T(0)};  // [m/s^2]
+
+  // Subtree sums left by `accumulate`: P^c = [moment; force^T] (4x3), and the world second moment Sigma^c.
+  std::vector<M3<T>> moment;
+  std::vector<V3<T>> force;
+  std::vector<SecondMoment<T>> sigma;
+};
+
+// Second moment of a body in world axes: Sigma = T S T^T.                                                theory (2.4)
+template <class T> SecondMoment<T> world_second_moment(const SecondMoment<double>& S, const M3<T>& R, const V3<T>& p) {
+  const auto column = [&](double x, double y, double z) { return T(x) * R.x + T(y) * R.y + T(z) * R.z; };
+  const M3<T> RQ = {column(S.A.xx, S.A.xy, S.A.xz), column(S.A.xy, S.A.yy, S.A.yz), column(S.A.xz, S.A.yz, S.A.zz)};
+  const V3<T> r = column(S.b.x, S.b.y, S.b.z);  // first moment about the body origin
+  const T m(S.m);
+  const V3<T> b = r + m * p;
+  // R Q R^T + r p^T + p r^T + m p p^T, the last three as r p^T + p b^T
+  const auto entry = [&](const T& q1, const T& q2, const T& q3, const T& x, const T& y, const T& z, const T& ri,
+                         const T& pj, const T& pi,
+                         const T& bj) { return q1 * x + q2 * y + q3 * z + ri * pj + pi * bj; };
+  return {{entry(RQ.x.x, RQ.y.x, RQ.z.x, R.x.x, R.y.x, R.z.x, r.x, p.x, p.x, b.x),
+           entry(RQ.x.y, RQ.y.y, RQ.z.y, R.x.y, R.y.y, R.z.y, r.y, p.y, p.y, b.y),
+           entry(RQ.x.z, RQ.y.z, RQ.z.z, R.x.z, R.y.z, R.z.z, r.z, p.z, p.z, b.z),
+           entry(RQ.x.x, RQ.y.x, RQ.z.x, R.x.y, R.y.y, R.z.y, r.x, p.y, p.x, b.y),
+           entry(RQ.x.x, RQ.y.x, RQ.z.x, R.x.z, R.y.z, R.z.z, r.x, p.z, p.x, b.z),
+           entry(RQ.x.y, RQ.y.y, RQ.z.y, R.x.z, R.y.z, R.z.z, r.y, p.z, p.y, b.z)},
+          b,
+          m};
+}
+
+// Returns I and leaves the subtree sums of P_i = k T_i S_i D_i^T + T_i L_i^T (L_i: gravity).      theory (3.2), (3.3)
+template <class T> T accumulate(const Tree& tree, const Kinematics<T>& kin, PositionBased<T>& pb) {
+  T value(0);
+  const size_t n = tree.nodes.size();
+  for (size_t i = 0; i < n; ++i) {
+    const SecondMoment<double>& S = tree.nodes[i].S;
+    const M3<T>& R = kin.R[i];
+    const V3<T>& p = kin.p[i];
+    const M3<T> dR = R - pb.target_R[i];
+    const V3<T> dp = p - pb.target_p[i];
+    // E = D S, columns: E3 = dR Q + dp b^T, e = dR b + m dp
+    const auto column = [&](double x, double y, double z, double w) {
+      return T(x) * dR.x + T(y) * dR.y + T(z) * dR.z + T(w) * dp;
+    };
+    const M3<T> E = {column(S.A.xx, S.A.xy, S.A.xz, S.b.x), column(S.A.xy, S.A.yy, S.A.yz, S.b.y),
+                     column(S.A.xz, S.A.yz, S.A.zz, S.b.z)};
+    const V3<T> e = column(S.b.x, S.b.y, S.b.z, S.m);
+    const V3<T> r = T(S.b.x) * R.x + T(S.b.y) * R.y + T(S.b.z) * R.z;
+    const T m(S.m);
+    const V3<T>& g = pb.gravity;
+    value = value + T(0.5) * pb.weight * (dot(E.x, dR.x) + dot(E.y, dR.y) + dot(E.z, dR.z) + dot(e, dp)) -
+            dot(g, r + m * p);
+    // P = [A; F^T]: F = k e - m g, A = R (k E3 - g b^T)^T + p F^T
+    const V3<T> F = pb.weight * e - m * g;
+    const M3<T> L = {pb.weight * E.x - T(S.b.x) * g, pb.weight * E.y - T(S.b.y) * g, pb.weight * E.z - T(S.b.z) * g};
+    const M3<T> A = {L.x.x * R.x + L.y.x * R.y + L.z.x * R.z + F.x * p,
+                     L.x.y * R.x + L.y.y * R.y + L.z.y * R.z + F.y * p,
+                     L.x.z * R.x + L.y.z * R.y + L.z.z * R.z + F.z * p};
+    pb.moment[i] = A;
+    pb.force[i] = F;
+  }
+  for (size_t i = n; i-- > 0;) {
+    if (const int parent = tree.nodes[i].parent; parent >= 0) {
+      pb.moment[static_cast<size_t>(parent)] += pb.moment[i];
+      pb.force[static_cast<size_t>(parent)] += pb.force[i];
+    }
+  }
+  return value;
+}
+
+// Subtree sums of the world second moments alone.
+template <class T>
+void accumulate_second_moments(const Tree& tree, const Kinematics<T>& kin, std::vector<SecondMoment<T>>& sigma) {
+  for (size_t i = 0; i < tree.nodes.size(); ++i) sigma[i] = world_second_moment(tree.nodes[i].S, kin.R[i], kin.p[i]);
+  for (size_t i = tree.nodes.size(); i-- > 0;)
+    if (const int parent = tree.nodes[i].parent; parent >= 0) sigma[static_cast<size_t>(parent)] += sigma[i];
+}
+
+// The wrench W(P) with tr(xi^ P) = xi . W(P): net inertial wrench of the subtree.                       theory (3.4)
+template <class T> Wrench<T> wrench_of(const M3<T>& A, const V3<T>& F) {
+  return {{A.z.y - A.y.z, A.x.z - A.z.x, A.y.x - A.x.y}, F};
+}
+
+// dI/d delta_a = xi_a . W(P^c)                                                                           theory (3.4)
+template <class T> void gradient(const Tree& tree, const Kinematics<T>& kin, const PositionBased<T>& pb, T* out) {
+  for (size_t i = 0; i < tree.nodes.size(); ++i) {
+    const Node& node = tree.nodes[i];
+    const Wrench<T> w = wrench_of(pb.moment[i], pb.force[i]);
+    for (int a = node.v_index; a < node.v_index + node.nv; ++a) out[a] = dot(kin.xi[static_cast<size_t>(a)], w);
+  }
+}
+
+// Upper triangles, column-major with leading dimension nv; entries of dofs on different branches are not touched, so
+// the caller zeroes them once. `accumulate` must have run at the same pose.
+//   gauss_newton_ab = k xi_a . M(Sigma^c_b) xi_b          = k times the mass matrix without armature      theory (3.6)
+//   exact_ab        = gauss_newton_ab + xi_a . B(P^c_b) xi_b, B(P) = [[A - tr(A) 1, -[F]x],[0, 0]]         theory (3.5)
+template <class T>
+void hessian(const Tree& tree, const Kinematics<T>& kin, PositionBased<T>& pb, T* exact, T* gauss_newton) {
+  accumulate_second_moments(tree, kin, pb.sigma);
+  const size_t n = static_cast<size_t>(tree.nv);
+  for (size_t i = 0; i < tree.nodes.size(); ++i) {
+    const Node& node = tree.nodes[i];
+    const M3<T>& A = pb.moment[i];
+    const T trace_A = trace(A);
+    for (int b = node.v_index; b < node.v_index + node.nv; ++b) {
+      const Twist<T>& xi = kin.xi[static_cast<size_t>(b)];
+      Wrench<T> y = pb.sigma[i] * xi;
+      y = {pb.weight * y.m, pb.weight * y.f};
+      const V3<T> bend = A * xi.w - trace_A * xi.w - cross(pb.force[i], xi.v);
+      T* exact_column = exact + static_cast<size_t>(b) * n;
+      T* gauss_newton_column = gauss_newton + static_cast<size_t>(b) * n;
+      for (int a = b; a >= 0; a = tree.dof_parent[static_cast<size_t>(a)]) {
+        const T gn = dot(kin.xi[static_cast<size_t>(a)], y);
+        gauss_newton_column[a] = gn;
+        exact_column[a] = gn + dot(kin.xi[static_cast<size_t>(a)].w, bend);
+      }
+    }
+    // Two dofs of one exponential chart: (d_a xi_b)^ + xi_b^ xi_a^ takes the place of xi_a^ xi_b^.       theory (3.7)
+    if (node.motion == Motion::ball || node.motion == Motion::floating) {
+      const int first = node.v_index + node.nv - 3;
+      const Wrench<T> w = wrench_of(A, pb.force[i]);
+      // (d_a xi_b) . W = R_chart d_a(J e_b) . (moment about the joint) = d_a (J^T c)_b
+      const V3<T> c = transpose_times(kin.R_chart[i], w.m - cross(kin.p[i], w.f));
+      const M3<T> bend_chart = rotation_jacobian_derivative(kin.chart[i], c);
+      const V3<T>* const columns[] = {&bend_chart.x, &bend_chart.y, &bend_chart.z};
+      for (int ka = 0; ka < 3; ++ka) {
+        const Twist<T>& xi_a = kin.xi[static_cast<size_t>(first + ka)];
+        const V3<T> bend = A * xi_a.w - trace_A * xi_a.w - cross(pb.force[i], xi_a.v);
+        const T by_chart[] = {columns[ka]->x, columns[ka]->y, columns[ka]->z};
+        for (int kb = ka; kb < 3; ++kb) {
+          const size_t at = static_cast<size_t>(first + kb) * n + static_cast<size_t>(first + ka);
+          exact[at] = gauss_newton[at] + by_chart[kb] + dot(kin.xi[static_cast<size_t>(first + kb)].w, bend);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace scree

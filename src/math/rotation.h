@@ -1,0 +1,129 @@
+// The exponential chart of rotations, on any scalar. R(w) = exp([w]x); theory (1.4) to (1.8).
+#pragma once
+
+#include <complex>
+
+#include "math/spatial.h"
+
+namespace scree {
+
+inline double real_part(double a) { return a; }
+inline double real_part(const std::complex<double>& a) { return a.real(); }
+
+// The even functions of the rotation angle that the chart is made of, and their derivatives by s = |w|^2:
+//   a = sin t / t,  b = (1 - cos t) / t^2,  c = (t - sin t) / t^3,  t = sqrt(s).
+template <class T> struct ChartCoefficients { T a, b, c, db, dc; };
+
+template <class T> ChartCoefficients<T> chart_coefficients(const T& s) {
+  using std::cos, std::sin, std::sqrt;
+  if (real_part(s) < 1.2) {
+    // Power series; up to 63 degrees, which covers every solver step. Ten terms leave less than 1.2^10/21! < 2e-19.
+    static constexpr double kInverseFactorial[] = {1.0,
+                                                   1.0 / 6,
+                                                   1.0 / 120,
+                                                   1.0 / 5040,
+                                                   1.0 / 362880,
+                                                   1.0 / 39916800,
+                                                   1.0 / 6227020800,
+                                                   1.0 / 1307674368000,
+                                                   1.0 / 355687428096000,
+                                                   1.0 / 121645100408832000};  // 1 / (2k+1)!
+    T a(0), b(0), c(0), db(0), dc(0);
+    for (int k = 9; k >= 0; --k) {
+      const double odd = kInverseFactorial[k] * (k % 2 ? -1 : 1);
+      const double even = odd / (2 * k + 2), next = even / (2 * k + 3);  // 1/(2k+2)!, 1/(2k+3)!
+      a = a * s + T(odd);
+      b = b * s + T(even);
+      c = c * s + T(next);
+      if (k > 0) {
+        db = db * s + T(even * k);
+        dc = dc * s + T(next * k);
+      }
+    }
+    return {a, b, c, db, dc};
+  }
+  const T t = sqrt(s);
+  const T a = sin(t) / t, b = (T(1) - cos(t)) / s, c = (T(1) - a) / s;
+  return {a, b, c, (a - T(2) * b) / (T(2) * s), (b - T(3) * c) / (T(2) * s)};
+}
+
+// exp([w]x) = 1 + a [w]x + b [w]x^2
+template <class T> M3<T> rotation_exp(const V3<T>& w) {
+  const T s = dot(w, w);
+  const auto k = chart_coefficients(s);
+  const V3<T> bw = k.b * w;
+  const T d = T(1) - k.b * s;
+  return {{d + bw.x * w.x, bw.x * w.y + k.a * w.z, bw.x * w.z - k.a * w.y},
+          {bw.y * w.x - k.a * w.z, d + bw.y * w.y, bw.y * w.z + k.a * w.x},
+          {bw.z * w.x + k.a * w.y, bw.z * w.y - k.a * w.x, d + bw.z * w.z}};
+}
+
+// J(w): d exp([w]x) = [J dw]x exp([w]x), with J = 1 + b [w]x + c [w]x^2. The right Jacobian is J(-w) = J(w)^T.
+template <class T> M3<T> rotation_jacobian(const V3<T>& w) {
+  const T s = dot(w, w);
+  const auto k = chart_coefficients(s);
+  const V3<T> cw = k.c * w;
+  const T d = T(1) - k.c * s;
+  return {{d + cw.x * w.x, cw.x * w.y + k.b * w.z, cw.x * w.z - k.b * w.y},
+          {cw.y * w.x - k.b * w.z, d + cw.y * w.y, cw.y * w.z + k.b * w.x},
+          {cw.z * w.x + k.b * w.y, cw.z * w.y - k.b * w.x, d + cw.z * w.z}};
+}
+
+// d (J(w)^T m) / dw for a fixed m: column a is the derivative by w_a.
+//   J^T m = m - b w x m + c w x (w x m)
+template <class T> M3<T> rotation_jacobian_derivative(const V3<T>& w, const V3<T>& m) {
+  const auto k = chart_coefficients(dot(w, w));
+  const V3<T> wm = cross(w, m), wwm = cross(w, wm);
+  // b and c change with s, ds = 2 w . dw
+  M3<T> d = outer((T(2) * k.dc) * wwm - (T(2) * k.db) * wm, w);
+  // - b (dw x m) = b [m]x dw
+  const V3<T> bm = k.b * m;
+  d += M3<T>{{T(0), bm.z, -bm.y}, {-bm.z, T(0), bm.x}, {bm.y, -bm.x, T(0)}};
+  // c d(w (w.m) - m (w.w)) = c ((w.m) dw + w (m.dw) - 2 m (w.dw))
+  const T cwm = k.c * dot(w, m);
+  d += outer(k.c * w, m);
+  d += outer((T(-2) * k.c) * m, w);
+  d.x.x = d.x.x + cwm;
+  d.y.y = d.y.y + cwm;
+  d.z.z = d.z.z + cwm;
+  return d;
+}
+
+// --- quaternions (w, x, y, z), on double only: states are stored so -------------------------------------------------
+
+struct UnitQuaternion {
+  double w, x, y, z;
+};
+inline UnitQuaternion operator*(const UnitQuaternion& a, const UnitQuaternion& b) {
+  return {a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z, a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
+          a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x, a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w};
+}
+inline UnitQuaternion conjugate(const UnitQuaternion& a) { return {a.w, -a.x, -a.y, -a.z}; }
+inline UnitQuaternion normalized(const UnitQuaternion& a) {
+  const double n = 1 / std::sqrt(a.w * a.w + a.x * a.x + a.y * a.y + a.z * a.z);
+  return {a.w * n, a.x * n, a.y * n, a.z * n};
+}
+inline UnitQuaternion load_quaternion(const double* q) { return {q[0], q[1], q[2], q[3]}; }
+inline void store_quaternion(const UnitQuaternion& a, double* q) { q[0] = a.w, q[1] = a.x, q[2] = a.y, q[3] = a.z; }
+
+// The rotation of a quaternion of any length: Runge-Kutta stages leave the unit sphere for a moment.
+inline M3<double> to_rotation(const UnitQuaternion& q) {
+  const double s = 2 / (q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z);
+  const double xx = s * q.x * q.x, yy = s * q.y * q.y, zz = s * q.z * q.z, xy = s * q.x * q.y, xz = s * q.x * q.z,
+               yz = s * q.y * q.z, wx = s * q.w * q.x, wy = s * q.w * q.y, wz = s * q.w * q.z;
+  return {{1 - yy - zz, xy + wz, xz - wy}, {xy - wz, 1 - xx - zz, yz + wx}, {xz + wy, yz - wx, 1 - xx - yy}};
+}
+inline UnitQuaternion quaternion_exp(const V3<double>& w) {
+  const double t = 0.5 * std::sqrt(dot(w, w));
+  const double s = t < 1e-4 ? 0.5 - t * t / 12 : 0.5 * std::sin(t) / t;  // next term t^4/240 < 1e-18
+  return {std::cos(t), s * w.x, s * w.y, s * w.z};
+}
+// The rotation vector of at most pi.
+inline V3<double> quaternion_log(const UnitQuaternion& q) {
+  const double sign = q.w < 0 ? -1 : 1;
+  const double n = std::sqrt(q.x * q.x + q.y * q.y + q.z * q.z);
+  const double scale = sign * (n < 1e-9 ? 2.0 : 2 * std::atan2(n, sign * q.w) / n);  // next term n^2/3 < 1e-18
+  return {scale * q.x, scale * q.y, scale * q.z};
+}
+
+}  // namespace scree
