@@ -1,6 +1,7 @@
 // Simulation: a model, its state, its control and the scratch to step it. The object most users hold.
 #pragma once
 
+#include <memory>
 #include <string_view>
 
 #include "scree/kinematics.h"
@@ -13,7 +14,7 @@ class Simulation {
   // Throws InputError if the options are out of range.
   explicit Simulation(Model model, StepOptions options = {});
 
-  const Model& model() const { return model_; }
+  const Model& model() const { return *model_; }
   const StepOptions& options() const { return options_; }
   const State& state() const { return state_; }
   Control& control() { return control_; }
@@ -21,12 +22,13 @@ class Simulation {
 
   void set_state(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double time = 0);  // checked, see make_state
 
-  [[nodiscard]] StepReport step() { return scree::step(model_, control_, options_, state_, workspace_); }
+  [[nodiscard]] StepReport step();           // advances by options().dt
+  [[nodiscard]] StepReport step(double dt);  // advances by dt [s] instead, e.g. to end exactly on time
 
   Pose frame_pose(std::string_view name) const;  // X_WF of a frame or body at the current state
 
  private:
-  Model model_;
+  std::unique_ptr<const Model> model_;  // at a fixed address: the workspace refers to it
   StepOptions options_;
   State state_;
   Control control_;

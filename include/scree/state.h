@@ -1,6 +1,7 @@
 // State: what changes while a model moves. Small, copyable, and everything a step needs from the past.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "scree/model.h"

@@ -220,6 +220,7 @@ void check_joint(Joint& joint) {
   check_not_negative(place, "armature", joint.armature);
   check_bound(place, "effort", joint.effort);
   check_bound(place, "velocity limit", joint.velocity_limit);
+  if (joint.type == JointType::ball && std::isfinite(joint.effort)) fail(place, "a ball joint takes no effort bound");
   const bool base = joint.type == JointType::planar || joint.type == JointType::floating;
   if (base && (joint.damping > 0 || joint.armature > 0))
     fail(place, fmt::format("a {} joint takes no damping or armature: its dofs have different units",

@@ -62,8 +62,6 @@ Tree compile_tree(const std::vector<Body>& bodies, const std::vector<Joint>& joi
       last_dof = joint.v_index + k;
       tree.dof_node.push_back(static_cast<int>(i));
       tree.armature.push_back(joint.armature);
-      tree.damping.push_back(joint.damping);
-      tree.effort.push_back(joint.effort);
     }
     last_dof_of.push_back(last_dof);
     tree.nq += position_count(joint.type);

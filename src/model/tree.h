@@ -33,9 +33,9 @@ struct Node {
 
 struct Tree {
   std::vector<Node> nodes;
-  std::vector<int> dof_parent;                    // the dof before it on the way to the world, -1 at the root
-  std::vector<int> dof_node;                      // the node each dof moves
-  std::vector<double> armature, damping, effort;  // per dof
+  std::vector<int> dof_parent;   // the dof before it on the way to the world, -1 at the root
+  std::vector<int> dof_node;     // the node each dof moves
+  std::vector<double> armature;  // per dof
   int nq = 0, nv = 0;
 };
 

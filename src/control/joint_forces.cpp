@@ -1,0 +1,168 @@
+#include "control/joint_forces.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "math/rotation.h"
+
+namespace scree {
+namespace {
+
+struct Potential {
+  double value, slope, curvature;
+};
+
+// PD and feed-forward with the effort bound: slope = clamp(u, -effort, effort), u = s (x - x0).       theory (5.2)
+Potential bounded_spring(double u, double s, double effort) {
+  if (!(s > 0)) return {0, u, 0};  // no gains: a constant force, checked to be within effort
+  if (std::abs(u) <= effort) return {0.5 * u * u / s, u, s};
+  return {(std::abs(u) - 0.5 * effort) * effort / s, std::copysign(effort, u), 0};
+}
+
+// A soft stop entered by e > 0: stiffness rises linearly over `margin`, then stays. Twice differentiable. theory (5.3)
+Potential stop(double e, double stiffness, double margin) {
+  if (!(e > 0)) return {0, 0, 0};
+  if (e < margin)
+    return {stiffness * e * e * e / (6 * margin), stiffness * e * e / (2 * margin), stiffness * e / margin};
+  const double x = e - 0.5 * margin;  // the force of a spring that starts half a margin inside
+  return {stiffness * (0.5 * x * x + margin * margin / 24), stiffness * x, stiffness};
+}
+
+// Both stops of a one-dof joint at position x.
+Potential stops(const JointLimits& l, double x) {
+  const Potential up = stop(x - l.upper, l.stiffness, l.margin), down = stop(l.lower - x, l.stiffness, l.margin);
+  return {up.value + down.value, up.slope - down.slope, up.curvature + down.curvature};
+}
+
+// A potential phi(|u|) of a rotation R = exp([u]x). By a turn e on the right, R exp([e]x), its gradient is
+// (phi'/|u|) u, because J(u)^T u = u.                                                                     theory (5.4)
+struct Radial {
+  double psi;   // phi' / t
+  double dpsi;  // psi' / t
+};
+
+Radial ball_stop(const JointLimits& l, double angle) {
+  const Potential p = stop(angle - l.upper, l.stiffness, l.margin);
+  if (p.slope == 0 && p.curvature == 0) return {0, 0};
+  return {p.slope / angle, (p.curvature - p.slope / angle) / (angle * angle)};
+}
+
+// Adds the gradient J(delta) psi u and its derivative for R = R_0 exp([delta]x), u = log(R).              theory (5.5)
+void add_radial(const Radial& radial, const V3<double>& u, const V3<double>& delta, double* g, double* hessian,
+                size_t stride) {
+  const V3<double> torque = radial.psi * u;
+  // d exp([delta]) on the right: e = J(delta)^T d delta, so g = J(delta) torque, and J(delta) = J(-delta)^T
+  const M3<double> J = rotation_jacobian(delta);
+  const V3<double> gradient = J * torque;
+  g[0] += gradient.x, g[1] += gradient.y, g[2] += gradient.z;
+  if (!hessian) return;
+  // d torque = (psi 1 + dpsi u u^T) du,   du = J(u)^-T e,   e = J(delta)^T d delta
+  const Mat3 J_delta = to_eigen(J), J_u = to_eigen(rotation_jacobian(u));
+  const Mat3 stretch = radial.psi * Mat3::Identity() + radial.dpsi * to_eigen(u) * to_eigen(u).transpose();
+  const Mat3 du = J_u.transpose().inverse() * J_delta.transpose();
+  const Mat3 H = J_delta * stretch * du - to_eigen(rotation_jacobian_derivative(-delta, torque));
+  for (size_t b = 0; b < 3; ++b)
+    for (size_t a = 0; a <= b; ++a)
+      hessian[b * stride + a] += 0.5 * (H(static_cast<Eigen::Index>(a), static_cast<Eigen::Index>(b)) +
+                                        H(static_cast<Eigen::Index>(b), static_cast<Eigen::Index>(a)));
+}
+
+V3<double> log_from(const double* target, const double* q) {
+  return quaternion_log(conjugate(load_quaternion(target)) * load_quaternion(q));
+}
+
+double length(const V3<double>& a) { return std::sqrt(dot(a, a)); }
+
+}  // namespace
+
+void JointForces::add_implicit(const Control& control, const double* q, const double* v, const double* delta, double h,
+                               double& value, double* gradient, double* hessian) const {
+  const size_t n = static_cast<size_t>(model_.nv());
+  for (const Joint& joint : model_.joints()) {
+    const int nv = velocity_count(joint.type);
+    // Armature and viscous damping: quadratic in the displacement of each dof.                          theory (5.6)
+    for (int a = joint.v_index; a < joint.v_index + nv; ++a) {
+      const size_t ia = static_cast<size_t>(a);
+      const double d = delta[a], ahead = d - h * v[a];
+      const double inertia = joint.armature / (h * h), viscous = joint.damping / h;
+      value += 0.5 * inertia * ahead * ahead + 0.5 * viscous * d * d;
+      gradient[a] += inertia * ahead + viscous * d;
+      if (hessian) hessian[ia * n + ia] += inertia + viscous;
+    }
+    if (nv == 1) {
+      const int a = joint.v_index;
+      const size_t ia = static_cast<size_t>(a);
+      const double x = q[joint.q_index] + delta[a];
+      const double s = control.kp(a) + control.kd(a) / h;
+      const double u = control.kp(a) * (x - control.target(joint.q_index)) +
+                       control.kd(a) * (delta[a] / h - control.target_velocity(a)) - control.torque(a);
+      const Potential pd = bounded_spring(u, s, joint.effort);
+      const Potential limit = stops(joint.limits, x);
+      // Without gains the potential is linear: -torque delta.
+      value += (s > 0 ? pd.value : pd.slope * delta[a]) + limit.value;
+      gradient[a] += pd.slope + limit.slope;
+      if (hessian) hessian[ia * n + ia] += pd.curvature + limit.curvature;
+    } else if (joint.type == JointType::ball) {
+      const int a = joint.v_index;
+      const V3<double> d = {delta[a], delta[a + 1], delta[a + 2]};
+      double trial[4];
+      store_quaternion(load_quaternion(q + joint.q_index) * quaternion_exp(d), trial);
+      double* g = gradient + a;
+      double* H = hessian ? hessian + static_cast<size_t>(a) * (n + 1) : nullptr;
+      if (control.kp(a) > 0) {
+        const V3<double> u = log_from(control.target.data() + joint.q_index, trial);
+        value += 0.5 * control.kp(a) * dot(u, u);
+        add_radial({control.kp(a), 0}, u, d, g, H, n);
+      }
+      if (std::isfinite(joint.limits.upper)) {
+        const V3<double> u = quaternion_log(load_quaternion(trial));
+        value += stop(length(u) - joint.limits.upper, joint.limits.stiffness, joint.limits.margin).value;
+        if (const Radial radial = ball_stop(joint.limits, length(u)); radial.psi != 0)
+          add_radial(radial, u, d, g, H, n);
+      }
+      // Damping towards the target velocity and feed-forward, in the chart.
+      for (size_t k = 0; k < 3; ++k) {
+        const Eigen::Index at = a + static_cast<Eigen::Index>(k);
+        const double slip = delta[at] / h - control.target_velocity(at);
+        value += 0.5 * h * control.kd(at) * slip * slip - control.torque(at) * delta[at];
+        g[k] += control.kd(at) * slip - control.torque(at);
+        if (H) H[k * n + k] += control.kd(at) / h;
+      }
+    }
+  }
+}
+
+void JointForces::explicit_force(const Control& control, const double* q, const double* v, double* force) const {
+  for (const Joint& joint : model_.joints()) {
+    const int a = joint.v_index, nv = velocity_count(joint.type);
+    for (int k = a; k < a + nv; ++k) force[k] = -joint.damping * v[k];
+    if (nv == 1) {
+      const double x = q[joint.q_index];
+      const double u = control.kp(a) * (control.target(joint.q_index) - x) +
+                       control.kd(a) * (control.target_velocity(a) - v[a]) + control.torque(a);
+      force[a] += std::clamp(u, -joint.effort, joint.effort) - stops(joint.limits, x).slope;
+    } else if (joint.type == JointType::ball) {
+      const V3<double> away = log_from(control.target.data() + joint.q_index, q + joint.q_index);
+      const V3<double> u = quaternion_log(load_quaternion(q + joint.q_index));
+      const double psi = std::isfinite(joint.limits.upper) ? ball_stop(joint.limits, length(u)).psi : 0;
+      const double away_k[] = {away.x, away.y, away.z}, u_k[] = {u.x, u.y, u.z};
+      for (int k = 0; k < 3; ++k)
+        force[a + k] += control.torque(a + k) + control.kd(a + k) * (control.target_velocity(a + k) - v[a + k]) -
+                        control.kp(a) * away_k[k] - psi * u_k[k];
+    }
+  }
+}
+
+double JointForces::stop_energy(const double* q) const {
+  double energy = 0;
+  for (const Joint& joint : model_.joints()) {
+    if (velocity_count(joint.type) == 1) energy += stops(joint.limits, q[joint.q_index]).value;
+    if (joint.type == JointType::ball && std::isfinite(joint.limits.upper))
+      energy += stop(length(quaternion_log(load_quaternion(q + joint.q_index))) - joint.limits.upper,
+                     joint.limits.stiffness, joint.limits.margin)
+                    .value;
+  }
+  return energy;
+}
+
+}  // namespace scree

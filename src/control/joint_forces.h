@@ -1,0 +1,33 @@
+// Forces that act in the joints: PD control, feed-forward, viscous damping, soft stops, rotor inertia.  theory section
+// 5
+//
+// All but rk4 take them implicitly, as potentials of the displacement delta over a step h, so that a step stays a
+// minimisation. The same forces in explicit form serve rk4.
+#pragma once
+
+#include <vector>
+
+#include "model/tree.h"
+#include "scree/control.h"
+
+namespace scree {
+
+class JointForces {
+ public:
+  explicit JointForces(const Model& model) : model_(model) {}
+
+  // Adds the potentials at q (+) delta to `value`, their gradient and the diagonal and chart blocks of their Hessian
+  // (upper triangle, column-major, leading dimension nv; null: not wanted). v is the velocity at the start of the step.
+  void add_implicit(const Control& control, const double* q, const double* v, const double* delta, double h,
+                    double& value, double* gradient, double* hessian) const;
+
+  // The generalized force of control, damping and stops at (q, v).
+  void explicit_force(const Control& control, const double* q, const double* v, double* force) const;
+
+  double stop_energy(const double* q) const;  // [J] stored in the joint stops
+
+ private:
+  const Model& model_;
+};
+
+}  // namespace scree

@@ -1,0 +1,136 @@
+#include "scree/step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstdint>
+
+#include "integrators/workspace.h"
+#include "model/names.h"
+#include "scree/error.h"
+
+namespace scree {
+namespace {
+
+constexpr const char* kIntegratorNames[] = {"pbd", "rk4"};
+
+// The fastest any body turns [rad/s]. Leaves the Newton-Euler kinematics at the state.
+double largest_turn_rate(const State& state, StepWorkspace::Impl& ws) {
+  ws.newton_euler.set_position(state.q.data());
+  double largest = 0;
+  for (const Twist<double>& V : ws.newton_euler.body_twists(state.v.data())) largest = std::max(largest, dot(V.w, V.w));
+  return std::sqrt(largest);
+}
+
+}  // namespace
+
+const char* integrator_name(IntegratorType type) { return kIntegratorNames[static_cast<int>(type)]; }
+
+IntegratorType integrator_from_name(std::string_view name) {
+  for (int k = 0; k < 2; ++k)
+    if (name == kIntegratorNames[k]) return static_cast<IntegratorType>(k);
+  throw InputError(
+      fmt::format("integrator \"{}\" is unknown, expected one of: {}", name, fmt::join(kIntegratorNames, ", ")));
+}
+
+const char* step_status_name(StepStatus status) {
+  return status == StepStatus::converged ? "converged" : "not converged";
+}
+
+void StepOptions::validate() const {
+  const auto check = [](bool good, const char* field, auto value, const char* expected) {
+    if (!good) throw InputError(fmt::format("step: {} is {}, expected {}", field, value, expected));
+  };
+  check(dt >= 1e-9 && dt <= 10, "dt", dt, "a number in [1e-9, 10] s");
+  for (int k = 0; k < 3; ++k)
+    check(std::abs(gravity(k)) <= 1e6, "gravity", gravity(k), "a number of at most 1e6 m/s^2");
+  check(tolerance > 0 && tolerance <= 1e6, "tolerance", tolerance, "a number in (0, 1e6] m/s^2");
+  check(max_iterations >= 1 && max_iterations <= 100000, "max_iterations", max_iterations, "an integer in [1, 100000]");
+  check(max_halvings >= 0 && max_halvings <= 30, "max_halvings", max_halvings, "an integer in [0, 30]");
+  check(max_turn > 0 && max_turn <= 1, "max_turn", max_turn, "a number in (0, 1] rad");
+}
+
+StepWorkspace::Impl::Impl(const Model& m)
+    : model(m),
+      newton_euler(m.tree()),
+      joint_forces(m),
+      before(make_state(m)),
+      start(m.tree()),
+      trial(m.tree()),
+      inertia(m.tree()),
+      delta(m.nv()),
+      trial_delta(m.nv()),
+      gradient(m.nv()),
+      trial_gradient(m.nv()),
+      direction(m.nv()),
+      mass_diagonal(m.nv()),
+      rounding(m.nv()),
+      exact(Eigen::MatrixXd::Zero(m.nv(), m.nv())),
+      gauss_newton(Eigen::MatrixXd::Zero(m.nv(), m.nv())),
+      factor(m.nv(), m.nv()),
+      q_stage(m.nq()),
+      v_stage(m.nv()),
+      force(m.nv()),
+      q_rate(m.nq(), 4),
+      v_rate(m.nv(), 4) {
+  before.body_rates.resize(m.bodies().size());
+}
+
+StepWorkspace::StepWorkspace(const Model& model) : impl_(std::make_unique<Impl>(model)) {}
+StepWorkspace::~StepWorkspace() = default;
+StepWorkspace::StepWorkspace(StepWorkspace&&) noexcept = default;
+StepWorkspace& StepWorkspace::operator=(StepWorkspace&&) noexcept = default;
+
+// A step is done in substeps of dt / 2^level. A substep that fails, or that would turn a body too far, is halved; once
+// both halves are done the next one is tried at double size again (Algorithm 2 of the NMDP paper, as a loop). The
+// history in `state` carries the true size of the last substep.
+StepReport step([[maybe_unused]] const Model& model, const Control& control, const StepOptions& options, State& state,
+                StepWorkspace& workspace) {
+  StepWorkspace::Impl& ws = workspace.impl();
+  assert(&model == &ws.model);
+  ws.before = state;
+  StepReport report;
+  report.residual = 0;
+  report.smallest_step = options.dt;
+
+  const std::int64_t whole = std::int64_t{1} << options.max_halvings;  // the step in units of its smallest substep
+  std::int64_t done = 0;
+  int level = 0;
+  double turn_rate = largest_turn_rate(state, ws);
+  while (done < whole) {
+    const double h = std::ldexp(options.dt, -level);
+    bool accepted = turn_rate * h <= options.max_turn;
+    if (accepted) {
+      const SubstepResult result = options.integrator == IntegratorType::pbd
+                                       ? substep_pbd(control, options, h, state, ws)
+                                       : substep_rk4(control, options, h, state, ws);
+      accepted = result.converged;
+      report.iterations += result.iterations;
+      report.rejected += accepted ? 0 : 1;
+      report.residual = accepted ? std::max(report.residual, result.residual) : report.residual;
+    }
+    if (!accepted && ++level > options.max_halvings) {  // nothing smaller is left to try
+      state = ws.before;
+      return report;
+    }
+    if (!accepted) continue;
+
+    turn_rate = largest_turn_rate(state, ws);
+    state.last_step = h;
+    report.smallest_step = std::min(report.smallest_step, h);
+    ++report.substeps;
+    done += whole >> level;
+    state.time = ws.before.time + options.dt * (static_cast<double>(done) / static_cast<double>(whole));
+    while (level > 0 && done % (whole >> (level - 1)) == 0) --level;
+  }
+
+  report.status = StepStatus::converged;
+  report.kinetic_energy = ws.newton_euler.kinetic_energy(state.v.data());
+  report.potential_energy =
+      ws.newton_euler.gravity_energy(to_v3(options.gravity)) + ws.joint_forces.stop_energy(state.q.data());
+  return report;
+}
+
+}  // namespace scree

@@ -1,0 +1,44 @@
+// All scratch of a step. Sized once; nothing below allocates afterwards.
+#pragma once
+
+#include "control/joint_forces.h"
+#include "dynamics/newton_euler.h"
+#include "dynamics/position_based.h"
+#include "scree/step.h"
+
+namespace scree {
+
+struct StepWorkspace::Impl {
+  explicit Impl(const Model& model);
+
+  const Model& model;
+  NewtonEuler newton_euler;
+  JointForces joint_forces;
+  State before;  // the state to return to when a step fails
+
+  // pbd
+  Kinematics<double> start, trial;  // poses at the start of the substep and at the trial displacement
+  PositionBased<double> inertia;
+  Eigen::VectorXd delta, trial_delta, gradient, trial_gradient, direction;
+  Eigen::VectorXd mass_diagonal, rounding;  // per dof: M_aa, and the part of the residual that is rounding [1/s^2]
+  Eigen::MatrixXd exact, gauss_newton, factor;
+
+  // rk4
+  Eigen::VectorXd q_stage, v_stage, force;
+  Eigen::MatrixXd q_rate, v_rate;  // one column per stage
+};
+
+// What one try of one substep came to.
+struct SubstepResult {
+  bool converged = false;
+  int iterations = 0;
+  double residual = 0;  // [m/s^2, rad/s^2]
+};
+
+// Each advances q, v and the history of `state` by h, or leaves `state` alone and says that it failed.
+SubstepResult substep_pbd(const Control& control, const StepOptions& options, double h, State& state,
+                          StepWorkspace::Impl& ws);
+SubstepResult substep_rk4(const Control& control, const StepOptions& options, double h, State& state,
+                          StepWorkspace::Impl& ws);
+
+}  // namespace scree
