@@ -1,0 +1,65 @@
+// Small mechanisms with known motion.
+#pragma once
+
+#include "scree/model.h"
+
+namespace scree::test {
+
+// A slender rod of length l hanging from a hinge about y; centre of mass at l/2 below the hinge.
+inline ModelBuilder& add_rod(ModelBuilder& builder, const std::string& name, const std::string& parent, double drop,
+                             double mass, double l) {
+  Body body;
+  body.name = name;
+  body.mass = mass;
+  body.com = Vec3(0, 0, -l / 2);
+  const double thin = 1e-4 * mass * l * l;  // a little thickness keeps the inertia definite
+  body.inertia = Vec3(mass * l * l / 12 + thin, mass * l * l / 12 + thin, 2 * thin).asDiagonal();
+  Joint joint;
+  joint.name = name + "_hinge";
+  joint.type = JointType::continuous;
+  joint.axis = Vec3::UnitY();
+  joint.X_PJ.p = Vec3(0, 0, -drop);
+  return builder.add_body(body, parent, joint);
+}
+
+inline Model pendulum(double mass = 1.3, double l = 0.8) {
+  ModelBuilder builder("pendulum");
+  add_rod(builder, "rod", "world", 0, mass, l);
+  return builder.build();
+}
+
+inline Model double_pendulum(double m1, double l1, double m2, double l2) {
+  ModelBuilder builder("double_pendulum");
+  add_rod(builder, "upper", "world", 0, m1, l1);
+  add_rod(builder, "lower", "upper", l1, m2, l2);
+  return builder.build();
+}
+
+// One free body with the given inertia [kg m^2] in body axes.
+inline Model free_body(double mass, const Mat3& inertia, const Vec3& com = Vec3::Zero()) {
+  ModelBuilder builder("free_body");
+  Body body;
+  body.name = "body";
+  body.mass = mass;
+  body.com = com;
+  body.inertia = inertia;
+  Joint joint;
+  joint.name = "base";
+  joint.type = JointType::floating;
+  builder.add_body(body, "world", joint);
+  return builder.build();
+}
+
+// A body on one joint of any type, centred on the joint.
+inline Model single_joint(Joint joint, double mass = 2, double inertia = 0.3) {
+  ModelBuilder builder("single");
+  Body body;
+  body.name = "body";
+  body.mass = mass;
+  body.inertia = inertia * Mat3::Identity();
+  joint.name = "joint";
+  builder.add_body(body, "world", joint);
+  return builder.build();
+}
+
+}  // namespace scree::test
