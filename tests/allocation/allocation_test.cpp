@@ -1,0 +1,72 @@
+// After warm-up a step touches the heap not once.
+#include <gtest/gtest.h>
+
+#include <Eigen/Core>
+#include <memory>
+
+#include "scree/simulation.h"
+#include "scree/urdf.h"
+#include "support/allocation_guard.h"
+#include "support/random_tree.h"
+
+namespace scree {
+namespace {
+
+TEST(AllocationGuard, SeesNewAndMallocAndEigen) {
+  test::AllocationGuard guard;
+  const auto p = std::make_unique<int>(1);
+  EXPECT_GE(guard.count(), 1);
+  test::AllocationGuard eigen;
+  const Eigen::VectorXd v = Eigen::VectorXd::Zero(100);
+  EXPECT_GE(eigen.count(), 1);
+}
+
+void expect_no_allocation(Simulation& s, const std::string& what) {
+  for (int k = 0; k < 20; ++k) (void)s.step();
+  test::AllocationGuard guard;
+  int substeps = 0;
+  for (int k = 0; k < 100; ++k) substeps += s.step().substeps;
+  EXPECT_EQ(guard.count(), 0) << what << ", " << substeps << " substeps";
+}
+
+TEST(Step, AllocatesNothingAfterWarmUp) {
+  test::Random random(51);
+  for (const IntegratorType integrator : {IntegratorType::pbd, IntegratorType::rk4}) {
+    for (int trial = 0; trial < 30; ++trial) {
+      const test::RandomTree tree = test::random_tree(random);
+      Simulation s(tree.model, StepOptions{.integrator = integrator, .dt = 0.02});
+      s.set_state(test::random_position(random, tree.model), test::random_velocity(random, tree.model, 5));
+      expect_no_allocation(s, "random tree " + std::to_string(trial));
+    }
+    Simulation robot(load_urdf(SCREE_SOURCE_DIR "/models/robosimian.urdf"),
+                     StepOptions{.integrator = integrator, .dt = integrator == IntegratorType::pbd ? 0.05 : 1e-4});
+    robot.control().kp.tail(28).setConstant(500);
+    robot.control().kd.tail(28).setConstant(20);
+    robot.control().target.tail(28).setConstant(0.5);
+    expect_no_allocation(robot, "robosimian");
+  }
+}
+
+// Spinning so fast that every step is subdivided, and failing steps, must not allocate either.
+TEST(Step, AllocatesNothingWhenSubdividingOrFailing) {
+  ModelBuilder builder("spinner");
+  Body body;
+  body.name = "b";
+  body.mass = 1;
+  body.inertia = 0.1 * Mat3::Identity();
+  Joint joint;
+  joint.name = "j";
+  joint.type = JointType::ball;
+  builder.add_body(body, "world", joint);
+  StepOptions options{.dt = 0.05};
+  options.max_halvings = 2;
+  Simulation s(builder.build(), options);
+  s.set_state(s.model().neutral_position(), Vec3(30, 0, 5));
+  expect_no_allocation(s, "subdividing");
+  s.set_state(s.model().neutral_position(), Vec3(3000, 0, 5));
+  EXPECT_FALSE(s.step().converged());
+  expect_no_allocation(s, "failing");
+}
+
+}  // namespace
+}  // namespace scree

@@ -1,0 +1,227 @@
+// Forces in the joints: potentials against differences, and motions with closed forms.
+#include "control/joint_forces.h"
+
+#include <gtest/gtest.h>
+
+#include "scree/error.h"
+#include "scree/simulation.h"
+#include "support/mechanisms.h"
+#include "support/random_tree.h"
+
+namespace scree {
+namespace {
+
+Joint joint_of(JointType type) {
+  Joint joint;
+  joint.type = type;
+  joint.axis = Vec3::UnitZ();
+  return joint;
+}
+
+StepOptions weightless(double dt, IntegratorType integrator = IntegratorType::pbd) {
+  StepOptions options;
+  options.integrator = integrator;
+  options.dt = dt;
+  options.gravity.setZero();
+  return options;
+}
+
+// A chain with every kind of joint force switched on.
+Model loaded_chain() {
+  ModelBuilder builder("loaded");
+  std::string parent = "world";
+  for (const JointType type : {JointType::revolute, JointType::ball, JointType::prismatic, JointType::ball}) {
+    Body body;
+    body.name = "b" + parent;
+    body.mass = 1;
+    body.inertia = 0.1 * Mat3::Identity();
+    Joint joint = joint_of(type);
+    joint.name = "j" + parent;
+    joint.damping = 0.7;
+    joint.armature = 0.05;
+    joint.limits = {-0.3, 0.4, 50, 0.2};
+    if (type == JointType::revolute) joint.effort = 8;
+    builder.add_body(body, parent, joint);
+    parent = body.name;
+  }
+  return builder.build();
+}
+
+TEST(JointForces, GradientAndHessianAreThoseOfThePotential) {
+  const Model model = loaded_chain();
+  const JointForces forces(model);
+  test::Random random(21);
+  const int n = model.nv();
+  const double h = 0.05;
+  int in_stop = 0, saturated = 0;
+  for (int trial = 0; trial < 200; ++trial) {
+    const Eigen::VectorXd q =
+        integrate_position(model, model.neutral_position(), test::random_velocity(random, model), 0.8);
+    const Eigen::VectorXd v = test::random_velocity(random, model), delta = test::random_velocity(random, model, 0.5);
+    Control control(model);
+    control.target = integrate_position(model, model.neutral_position(), test::random_velocity(random, model), 0.8);
+    control.kp.setConstant(test::uniform(random, 0, 30));
+    control.kd.setConstant(test::uniform(random, 0, 2));
+    control.target_velocity = test::random_velocity(random, model);
+    control.torque = test::random_velocity(random, model, 3);
+    const auto evaluate = [&](const Eigen::VectorXd& d, Eigen::VectorXd& g, Eigen::MatrixXd* H) {
+      double value = 0;
+      g = Eigen::VectorXd::Zero(n);
+      if (H) *H = Eigen::MatrixXd::Zero(n, n);
+      forces.add_implicit(control, q.data(), v.data(), d.data(), h, value, g.data(), H ? H->data() : nullptr);
+      return value;
+    };
+    Eigen::VectorXd g, unused, plus, minus;
+    Eigen::MatrixXd H;
+    evaluate(delta, g, &H);
+    const Eigen::MatrixXd full = H.selfadjointView<Eigen::Upper>();
+    const double step = 1e-6;  // truncation 1e-12 times third derivatives, rounding eps/step = 2e-10 of values ~100
+    for (int a = 0; a < n; ++a) {
+      const Eigen::VectorXd d = step * Eigen::VectorXd::Unit(n, a);
+      const double slope = (evaluate(delta + d, plus, nullptr) - evaluate(delta - d, minus, nullptr)) / (2 * step);
+      EXPECT_NEAR(g(a), slope, 1e-6 * (1 + g.norm())) << "trial " << trial << " dof " << a;
+      const Eigen::VectorXd column = (plus - minus) / (2 * step);
+      EXPECT_LE((full.col(a) - column).norm(), 1e-5 * (1 + full.norm())) << "trial " << trial << " dof " << a;
+    }
+    in_stop += forces.stop_energy(integrate_position(model, q, delta, 1).data()) > 0;
+    saturated += H(0, 0) < 0.1 + model.joints()[0].damping / h + model.joints()[0].armature / (h * h);
+  }
+  EXPECT_GE(in_stop, 50);   // the random states do visit the stops ...
+  EXPECT_GE(saturated, 5);  // ... and the effort bound
+}
+
+// The explicit force is the implicit one without the inertia of the rotor, as h -> 0 at delta = h v.
+TEST(JointForces, ExplicitForceIsTheLimitOfTheImplicitOne) {
+  const Model model = loaded_chain();
+  const JointForces forces(model);
+  test::Random random(22);
+  for (int trial = 0; trial < 100; ++trial) {
+    const Eigen::VectorXd q =
+        integrate_position(model, model.neutral_position(), test::random_velocity(random, model), 0.8);
+    const Eigen::VectorXd v = test::random_velocity(random, model);
+    Control control(model);
+    control.kp.setConstant(20);
+    control.kd.setConstant(2);
+    control.torque = test::random_velocity(random, model, 3);
+    const double h = 1e-9;
+    const Eigen::VectorXd delta = h * v;
+    Eigen::VectorXd gradient = Eigen::VectorXd::Zero(model.nv()), force(model.nv());
+    double value = 0;
+    forces.add_implicit(control, q.data(), v.data(), delta.data(), h, value, gradient.data(), nullptr);
+    forces.explicit_force(control, q.data(), v.data(), force.data());
+    EXPECT_LE((force + gradient).norm(), 1e-6 * (1 + force.norm()));  // h times stiffness, plus eps |delta| / h
+  }
+}
+
+TEST(JointForces, DampingDecaysAsBackwardEulerSays) {
+  Joint joint = joint_of(JointType::prismatic);
+  joint.damping = 3;
+  const double mass = 2, h = 0.1;
+  Simulation s(test::single_joint(joint, mass), weightless(h));
+  s.set_state(Eigen::VectorXd::Zero(1), Eigen::VectorXd::Constant(1, 1.5));
+  for (int k = 1; k <= 20; ++k) {
+    ASSERT_TRUE(s.step().converged());
+    EXPECT_NEAR(s.state().v(0), 1.5 / std::pow(1 + h * joint.damping / mass, k), k * 1e-8 * h);
+  }
+}
+
+TEST(JointForces, ArmatureIsInertiaOfTheJointAlone) {
+  Joint geared = joint_of(JointType::prismatic);
+  geared.armature = 1.5;
+  Simulation s(test::single_joint(geared, 2), weightless(0.01)),
+      heavy(test::single_joint(joint_of(JointType::prismatic), 3.5), weightless(0.01));
+  s.control().torque(0) = heavy.control().torque(0) = 7;
+  for (int k = 0; k < 50; ++k) {
+    ASSERT_TRUE(s.step().converged());
+    ASSERT_TRUE(heavy.step().converged());
+  }
+  EXPECT_NEAR(s.state().q(0), heavy.state().q(0), 1e-8);
+  EXPECT_NEAR(s.state().v(0), 7 / 3.5 * 0.5, 1e-8);
+}
+
+TEST(JointForces, EffortBoundsThePdForce) {
+  Joint joint = joint_of(JointType::prismatic);
+  joint.effort = 4;
+  for (const IntegratorType integrator : {IntegratorType::pbd, IntegratorType::rk4}) {
+    Simulation s(test::single_joint(joint, 2), weightless(0.01, integrator));
+    s.control().kp(0) = 1e4;
+    s.control().target(0) = 100;
+    for (int k = 0; k < 30; ++k) ASSERT_TRUE(s.step().converged());
+    EXPECT_NEAR(s.state().v(0), joint.effort / 2 * 0.3, 1e-7);  // saturated all the way: constant acceleration
+  }
+}
+
+TEST(JointForces, StiffPdHoldsItsTargetAtLargeSteps) {
+  Simulation s(test::pendulum(1.0, 1.0), StepOptions{.dt = 0.05});
+  s.control().kp(0) = 1e5;
+  s.control().kd(0) = 1e3;
+  s.control().target(0) = 1.0;
+  for (int k = 0; k < 100; ++k) ASSERT_TRUE(s.step().converged());
+  const double sag = 9.81 * 0.5 * std::sin(1.0) / 1e5;  // static torque over stiffness
+  EXPECT_NEAR(s.state().q(0), 1.0 - sag, 1e-3 * sag);
+  EXPECT_NEAR(s.state().v(0), 0, 1e-9);
+}
+
+TEST(JointForces, LoadRestsInTheStopWhereItsStiffnessSays) {
+  Joint joint = joint_of(JointType::prismatic);
+  joint.limits = {-0.5, 1, 2000, 0.01};
+  joint.damping = 40;  // to come to rest
+  const double mass = 2;
+  for (const IntegratorType integrator : {IntegratorType::pbd, IntegratorType::rk4}) {
+    StepOptions options;
+    options.integrator = integrator;
+    options.dt = 0.01;
+    Simulation s(test::single_joint(joint, mass), options);
+    for (int k = 0; k < 1000; ++k) ASSERT_TRUE(s.step().converged());
+    const double depth = mass * 9.81 / 2000 + 0.01 / 2;  // beyond the margin: k (e - margin / 2)
+    EXPECT_NEAR(s.state().q(0), -0.5 - depth, 1e-9);
+    EXPECT_NEAR(s.step().potential_energy,
+                -mass * 9.81 * (0.5 + depth) + 2000 * (std::pow(depth - 0.005, 2) / 2 + 1e-4 / 24), 1e-6);
+  }
+}
+
+TEST(JointForces, BallJointTurnsToItsTargetAndStopsAtItsCone) {
+  Joint joint = joint_of(JointType::ball);
+  joint.damping = 1;
+  const Model model = test::single_joint(joint);
+  Simulation s(model, weightless(0.05));
+  s.control().kp.setConstant(5);
+  const Quat target(Eigen::AngleAxisd(2.0, Vec3(1, -2, 0.5).normalized()));
+  s.control().target << target.w(), target.x(), target.y(), target.z();
+  for (int k = 0; k < 400; ++k) ASSERT_TRUE(s.step().converged());
+  EXPECT_LE(Quat(s.state().q(0), s.state().q(1), s.state().q(2), s.state().q(3)).angularDistance(target), 1e-7);
+
+  joint.limits.upper = 1.0;
+  joint.limits.stiffness = 500;
+  Simulation stopped(test::single_joint(joint), weightless(0.05));
+  stopped.control().kp.setConstant(5);
+  stopped.control().target = s.control().target;
+  for (int k = 0; k < 400; ++k) ASSERT_TRUE(stopped.step().converged());
+  // Balance along the common axis, 0.0149 beyond the cone and so past the margin: 5 (2 - t) = 500 (t - 1 - margin/2).
+  const double t = (5 * 2.0 + 500 * 1.005) / 505;
+  const Quat r(stopped.state().q(0), stopped.state().q(1), stopped.state().q(2), stopped.state().q(3));
+  EXPECT_NEAR(r.angularDistance(Quat::Identity()), t, 1e-7);
+}
+
+TEST(Control, RefusesWhatCannotBe) {
+  const Model model = test::free_body(1, Mat3::Identity());
+  Control control(model);
+  control.validate(model);
+  control.kp(0) = 1;
+  EXPECT_THROW(control.validate(model), InputError);  // a free base has no motor
+  Joint joint = joint_of(JointType::revolute);
+  joint.effort = 2;
+  const Model arm = test::single_joint(joint);
+  Control c(arm);
+  c.torque(0) = 3;
+  EXPECT_THROW(c.validate(arm), InputError);
+  c.torque(0) = 2;
+  c.validate(arm);
+  c.kd(0) = -1;
+  EXPECT_THROW(c.validate(arm), InputError);
+  c.kd(0) = NAN;
+  EXPECT_THROW(c.validate(arm), InputError);
+}
+
+}  // namespace
+}  // namespace scree
