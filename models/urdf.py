@@ -186,8 +186,11 @@ class Link:
             yield from shape.lines("visual")
         for shape in self.collision:
             yield from shape.lines("collision")
-        for name, xyz, radius in self.points:
-            yield f'    <scree><contact_point name="{name}" xyz="{numbers(xyz)}" radius="{number(radius)}"/></scree>'
+        if self.points:
+            yield "    <scree>"
+            for name, xyz, radius in self.points:
+                yield f'      <contact_point name="{name}" xyz="{numbers(xyz)}" radius="{number(radius)}"/>'
+            yield "    </scree>"
         yield "  </link>"
 
 
