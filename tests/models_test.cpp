@@ -66,15 +66,19 @@ TEST(Models, AreTheExpectedFilesAndNoOthers) {
   EXPECT_EQ(files, kExpected.size());
 }
 
-TEST(Models, PassTheImportCheckWithNothingRejectedOrIgnored) {
+TEST(Models, PassTheImportCheckWithNothingRejectedAndOnlyFallbackShapesIgnored) {
   for (const auto& [name, expected] : kExpected) {
     ImportReport report;
     const std::optional<Model> model = check_urdf(kModels / (name + ".urdf"), {}, report);
     EXPECT_TRUE(model.has_value()) << name;
-    for (const ImportEntry& entry : report.entries)
-      EXPECT_EQ(entry.verdict, ImportVerdict::mapped)
-          << fmt::format("{}:{}: {}: {}", name, entry.line, entry.place, entry.note);
+    EXPECT_EQ(report.count(ImportVerdict::rejected), 0) << name;
     EXPECT_GT(report.count(ImportVerdict::mapped), 20) << name;
+    for (const ImportEntry& entry : report.entries) {
+      // A capsule stands beside the cylinder that other readers see.
+      const bool fallback = entry.place.find("/geometry/cylinder") != std::string::npos;
+      EXPECT_TRUE(entry.verdict != ImportVerdict::ignored || fallback)
+          << fmt::format("{}:{}: {}: {}", name, entry.line, entry.place, entry.note);
+    }
   }
 }
 
