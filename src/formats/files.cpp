@@ -1,0 +1,57 @@
+#include "formats/files.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "formats/text.h"
+#include "scree/error.h"
+
+namespace scree {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const fs::path& file, const std::string& what) {
+  throw InputError(one_line(fmt::format("{}: {}", file.string(), what)));
+}
+
+}  // namespace
+
+std::string read_file(const fs::path& file) {
+  std::error_code error;
+  const fs::file_status status = fs::status(file, error);
+  if (status.type() == fs::file_type::not_found) fail(file, "no such file");
+  if (status.type() == fs::file_type::directory) fail(file, "is a directory, expected a file");
+  if (status.type() == fs::file_type::none) fail(file, fmt::format("cannot be read ({})", error.message()));
+  if (status.type() != fs::file_type::regular) fail(file, "is not a regular file");
+  const auto size = fs::file_size(file, error);
+  if (error) fail(file, fmt::format("cannot be read ({})", error.message()));
+  if (size > kLargestFile) fail(file, fmt::format("is {} bytes, expected at most {}", size, kLargestFile));
+  std::ifstream in(file, std::ios::binary);
+  if (!in) fail(file, fmt::format("cannot be opened ({})", std::strerror(errno)));
+  std::string bytes(size, '\0');
+  in.read(bytes.data(), static_cast<std::streamsize>(size));
+  if (in.bad() || static_cast<size_t>(in.gcount()) != size) fail(file, "cannot be read to its end");
+  return bytes;
+}
+
+void write_file(const fs::path& file, std::string_view bytes) {
+  fs::path temporary = file;
+  temporary += fmt::format(".tmp-{}", ::getpid());
+  std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
+  if (!out) fail(file, fmt::format("cannot be written ({})", std::strerror(errno)));
+  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  out.close();
+  std::error_code error;
+  if (out) fs::rename(temporary, file, error);
+  if (out && !error) return;
+  const std::string why = error ? error.message() : std::strerror(errno);
+  fs::remove(temporary, error);
+  fail(file, fmt::format("cannot be written ({})", why));
+}
+
+}  // namespace scree

@@ -1,0 +1,77 @@
+#include "scree/mesh.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "formats/files.h"
+#include "formats/mesh_sources.h"
+#include "formats/text.h"
+#include "scree/error.h"
+
+namespace scree {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string lower_extension(const fs::path& file) {
+  std::string extension = file.extension().string();
+  std::ranges::transform(extension, extension.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return extension;
+}
+
+}  // namespace
+
+TriangleMesh load_mesh(const fs::path& file) {
+  const std::string extension = lower_extension(file);
+  if (extension != ".stl" && extension != ".obj")
+    throw InputError(one_line(fmt::format("{}: mesh format {} is not supported, expected .stl or .obj", file.string(),
+                                          in_quotes(extension))));
+  const std::string bytes = read_file(file);
+  return extension == ".stl" ? parse_stl(bytes, file.string()) : parse_obj(bytes, file.string());
+}
+
+std::vector<fs::path> MeshSources::candidates(const std::string& uri) const {
+  std::vector<fs::path> places;
+  if (uri.starts_with("package://")) {
+    const std::string path = uri.substr(10);  // pkg/meshes/arm.stl
+    const size_t slash = path.find('/');
+    for (const fs::path& root : search_path_) {
+      places.push_back(root / path);
+      if (slash != std::string::npos) places.push_back(root / path.substr(slash + 1));
+    }
+  } else if (uri.starts_with("file://")) {
+    places.push_back(directory_ / uri.substr(7));
+  } else if (uri.find("://") != std::string::npos) {
+    throw InputError(
+        fmt::format("mesh {} has an unknown scheme, expected a path, package:// or file://", in_quotes(uri)));
+  } else {
+    places.push_back(directory_ / uri);  // an absolute uri replaces the directory
+    if (fs::path(uri).is_relative())
+      for (const fs::path& root : search_path_) places.push_back(root / uri);
+  }
+  return places;
+}
+
+std::shared_ptr<const TriangleMesh> MeshSources::read(const std::string& uri) const {
+  if (loader_) return loader_(uri);
+  std::string tried;
+  for (const fs::path& place : candidates(uri)) {
+    std::error_code error;
+    if (fs::exists(place, error)) return std::make_shared<const TriangleMesh>(load_mesh(place));
+    tried += (tried.empty() ? "" : ", ") + place.lexically_normal().string();
+  }
+  throw InputError(fmt::format("mesh {} not found, tried: {}", in_quotes(uri),
+                               tried.empty() ? "nothing, the search path is empty" : tried));
+}
+
+std::shared_ptr<const TriangleMesh> MeshSources::get(const std::string& uri) {
+  std::shared_ptr<const TriangleMesh>& mesh = loaded_[uri];
+  if (!mesh) mesh = read(uri);
+  if (!mesh || mesh->triangles.empty()) throw InputError(fmt::format("mesh {} has no triangles", in_quotes(uri)));
+  return mesh;
+}
+
+}  // namespace scree

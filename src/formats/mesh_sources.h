@@ -1,0 +1,32 @@
+// Where the meshes a model file names come from. One object per load, so that equal names share one mesh.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "scree/urdf.h"
+
+namespace scree {
+
+class MeshSources {
+ public:
+  MeshSources(const std::filesystem::path& model_file, const UrdfOptions& options)
+      : directory_(model_file.parent_path()), search_path_(options.search_path), loader_(options.mesh_loader) {}
+
+  // Throws InputError: the places tried, or what is wrong with the file.
+  std::shared_ptr<const TriangleMesh> get(const std::string& uri);
+
+ private:
+  std::vector<std::filesystem::path> candidates(const std::string& uri) const;
+  std::shared_ptr<const TriangleMesh> read(const std::string& uri) const;
+
+  std::filesystem::path directory_;
+  std::vector<std::filesystem::path> search_path_;
+  decltype(UrdfOptions::mesh_loader) loader_;
+  std::map<std::string, std::shared_ptr<const TriangleMesh>> loaded_;
+};
+
+}  // namespace scree

@@ -1,0 +1,41 @@
+// The pieces of a URDF file, each read from its element. Mistakes go to the ledger; what is returned then is a default.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "formats/mesh_sources.h"
+#include "formats/xml_element.h"
+#include "scree/model.h"
+
+namespace scree {
+
+// The child <origin xyz rpy/>, identity if there is none.
+Pose read_origin(const Element& parent);
+// A direction, normalised; nullopt if absent or rejected.
+std::optional<Vec3> read_direction(const Element& element, const char* attribute, std::string_view what);
+// Mass, centre of mass and inertia from the child <inertial>, if any.
+void read_inertial(const Element& link, bool repair, Body& body);
+// Everything of a <joint> except <parent> and <child>.
+Joint read_joint(const Element& element);
+
+// Colours by material name: global ones first, then those defined where they are used.
+class Materials {
+ public:
+  void define(const Element& material);
+  // The colour of a <visual>.
+  std::array<double, 4> colour_of(const Element& visual);
+
+ private:
+  struct Colour {
+    bool known = false;  // a material may have a texture only
+    std::array<double, 4> rgba = Shape{}.rgba;
+  };
+  Colour read_colour(const Element& material) const;
+  std::map<std::string, Colour> by_name_;
+};
+
+// A <visual> or <collision>; nullopt if it was rejected.
+std::optional<Shape> read_shape(const Element& element, ShapeRole role, Materials& materials, MeshSources& meshes);
+
+}  // namespace scree
