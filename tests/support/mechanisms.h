@@ -35,6 +35,27 @@ inline Model double_pendulum(double m1, double l1, double m2, double l2) {
   return builder.build();
 }
 
+// A hanging chain of equal rods, each hinged to the one before about alternating axes.
+inline Model chain(int links, double link_length = 0.1) {
+  ModelBuilder builder("chain");
+  std::string parent = "world";
+  for (int i = 0; i < links; ++i) {
+    Body body;
+    body.name = "link" + std::to_string(i);
+    body.mass = 0.5;
+    body.com = Vec3(0, 0, -link_length / 2);
+    body.inertia = Vec3(4e-4, 4e-4, 1e-4).asDiagonal();
+    Joint joint;
+    joint.name = "hinge" + std::to_string(i);
+    joint.type = JointType::continuous;
+    joint.axis = i % 2 ? Vec3::UnitX() : Vec3::UnitY();
+    joint.X_PJ.p = Vec3(0, 0, i == 0 ? 0 : -link_length);
+    builder.add_body(body, parent, joint);
+    parent = body.name;
+  }
+  return builder.build();
+}
+
 // One free body with the given inertia [kg m^2] in body axes.
 inline Model free_body(double mass, const Mat3& inertia, const Vec3& com = Vec3::Zero()) {
   ModelBuilder builder("free_body");

@@ -1,0 +1,36 @@
+# Everything a person needs. Each target installs what is missing and builds first; the second time is quick.
+PRESET ?= release
+SCREE = build/release/scree
+
+.PHONY: demo test verify bench format setup build clean
+
+demo: build  ## run the main job and say which page to open
+	@mkdir -p out
+	$(SCREE) sim examples/scenes/robosimian-tumble.toml --out out/robosimian-tumble.h5 --html out/robosimian-tumble.html
+	@echo
+	@echo "Open out/robosimian-tumble.html in a browser."
+
+test: build  ## all tests: C++, Python, browser
+	ctest --preset $(PRESET)
+
+verify: setup  ## test, then the longer checks: clang, sanitizers, assertions, formatting
+	@for preset in release clang asan debug; do $(MAKE) --no-print-directory test PRESET=$$preset || exit 1; done
+	@clang-format --dry-run -Werror $$(git ls-files '*.h' '*.cpp')
+	@echo "verify: release, clang, asan, debug and formatting passed"
+
+bench: build  ## speed, beside accuracy
+	build/release/bench/scree_bench --benchmark_counters_tabular=true
+
+format:  ## clang-format the sources in place
+	clang-format -i $$(git ls-files '*.h' '*.cpp')
+
+setup:  ## install missing Debian packages
+	@scripts/setup.sh
+
+build: setup
+	@cmake --preset $(PRESET) > build-$(PRESET).log 2>&1 || { cat build-$(PRESET).log; rm build-$(PRESET).log; exit 1; }
+	@rm -f build-$(PRESET).log
+	@cmake --build --preset $(PRESET)
+
+clean:
+	rm -rf build out
