@@ -31,7 +31,7 @@ TEST(Step, FailureLeavesTheStateAsItWasAndSaysSo) {
 
 TEST(Step, HalvingRescuesAStepThatCannotConverge) {
   // A constant torque on a light free rotor: at tau h^2 > I the position-based step has no stationary point at all
-  // (theory 4.4), at half the step it has.
+  // (theory 4.5), at half the step it has.
   Joint joint;
   joint.type = JointType::continuous;
   joint.axis = Vec3::UnitZ();

@@ -8,7 +8,7 @@
 
 namespace scree {
 
-// How a joint moves its body, as a product of one-dof factors; rotation vectors are the one exception (theory 1.3).
+// How a joint moves its body, as a product of one-dof factors; rotation charts are the one exception. theory (1.1)
 enum class Motion : unsigned char {
   none,       // fixed
   rotate,     // revolute, continuous: R(axis, q)
