@@ -471,3 +471,22 @@ def test_pendulums_hang_down_and_swing_about_y(name, joints):
     np.testing.assert_allclose(com, [0, 0, -1])
     swung = robot.poses({"shoulder": math.pi / 2})["rod1"] @ np.append(com, 1)
     np.testing.assert_allclose(swung[:3], [-1, 0, 0], atol=1e-12)
+
+
+# --- another reader ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_pinocchio_reads_the_same_robot(name):
+    pin = pytest.importorskip("pinocchio", reason="the PyPI package pin is not installed")
+    robot = Robot(name)
+    bases = {"planar": pin.JointModelPlanar, "floating": pin.JointModelFreeFlyer}
+    base = [bases[robot.base]()] if robot.base in bases else []
+    model = pin.buildModelFromUrdf(str(MODELS / f"{name}.urdf"), *base)
+    data = model.createData()
+    assert model.nv == robot.dofs()
+    mass, com, inertia = robot.lumped(robot.bodies)
+    pin.ccrba(model, data, pin.neutral(model), np.zeros(model.nv))
+    np.testing.assert_allclose(pin.computeTotalMass(model), mass)
+    np.testing.assert_allclose(data.com[0], com, atol=1e-12)
+    np.testing.assert_allclose(data.Ig.inertia, inertia, atol=1e-10)
