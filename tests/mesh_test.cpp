@@ -114,7 +114,7 @@ TEST(Mesh, MalformedFilesGetOneLineThatNamesThePlace) {
       {"huge.stl", huge, "huge.stl:5: got \"1e308\""},
       {"none.stl", binary_stl("x", 0).substr(0, 84), "no triangles"},
       {"none_ascii.stl", "solid x\nendsolid x\n", "no triangles"},
-      {"cut.stl", ascii_stl().substr(0, 60), "cut.stl:4: the file ends, expected \"vertex\""},
+      {"cut.stl", ascii_stl().substr(0, 60), "cut.stl:4: the file ends, expected a finite number"},
       {"unended.stl", ascii_stl().substr(0, ascii_stl().find("endsolid")), "the file ends, expected \"facet\""},
       {"word.stl", "solid\nfacet normal 0 0 1 inner", "word.stl:2: got \"inner\", expected \"outer\""},
       {"tail.stl", ascii_stl() + "more", "expected \"solid\" or the end"},

@@ -248,7 +248,7 @@ TEST(UrdfReport, SaysWhatBecameOfThings) {
   };
   using enum ImportVerdict;
   const Case cases[] = {
-      {"robot", mapped, "model of 9 bodies and 22 degrees of freedom"},
+      {"robot", mapped, "model of 8 bodies and 18 degrees of freedom"},
       {"robot@version", ignored, "version"},
       {"robot@xmlns:xacro", ignored, "not an attribute of <robot>"},
       {"robot/scree@axis", mapped, "normalised from length 2"},
@@ -279,8 +279,8 @@ TEST(UrdfReport, SaysWhatBecameOfThings) {
     EXPECT_NE(entry(report, c.place).note.find(c.note), std::string::npos)
         << c.place << ": " << entry(report, c.place).note;
   }
-  EXPECT_EQ(entry(report, "robot/link[torso]/visual/geometry/mesh@filename").line, 35);
-  EXPECT_EQ(entry(report, "robot/link[torso]/visual/geometry/mesh@scale").line, 36);  // on a line of its own
+  EXPECT_EQ(entry(report, "robot/link[torso]/visual/geometry/mesh@filename").line, 33);
+  EXPECT_EQ(entry(report, "robot/link[torso]/visual/geometry/mesh@scale").line, 34);  // on a line of its own
 }
 
 TEST(UrdfReport, CollectsEveryRejectionAndLoadThrowsTheFirst) {

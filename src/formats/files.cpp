@@ -16,10 +16,12 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void fail(const fs::path& file, const std::string& what) {
-  throw InputError(one_line(fmt::format("{}: {}", file.string(), what)));
+  throw InputError(fmt::format("{}: {}", shown(file), what));
 }
 
 }  // namespace
+
+std::string shown(const fs::path& file) { return one_line(file.string(), 300); }
 
 std::string read_file(const fs::path& file) {
   std::error_code error;

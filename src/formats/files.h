@@ -9,6 +9,8 @@ namespace scree {
 
 inline constexpr size_t kLargestFile = size_t{256} << 20;  // [bytes]; no model or mesh file in use comes near
 
+// The path as messages show it.
+std::string shown(const std::filesystem::path& file);
 // Throws InputError if `file` is missing, not a regular file, unreadable or larger than kLargestFile.
 std::string read_file(const std::filesystem::path& file);
 // Writes to a temporary name in the same directory, then renames: the file is whole or untouched. Throws InputError.

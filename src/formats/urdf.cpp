@@ -77,7 +77,7 @@ std::optional<DocumentError> parse_document(std::string_view text, std::string& 
 
 std::optional<Model> read_document(std::string_view text, const fs::path& file, const UrdfOptions& options,
                                    ImportReport& report) {
-  report = {file.string(), {}};
+  report = {shown(file), {}};
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // byte order mark
   std::string buffer(text);
   pugi::xml_document document;
@@ -121,8 +121,8 @@ std::optional<Model> check_urdf(const fs::path& file, const UrdfOptions& options
   try {
     text = read_file(file);
   } catch (const InputError& error) {
-    const std::string message = error.what(), prefix = file.string() + ": ";
-    report = {file.string(), {}};
+    const std::string message = error.what(), prefix = shown(file) + ": ";
+    report = {shown(file), {}};
     report.entries.push_back({"document", 0, ImportVerdict::rejected,
                               message.starts_with(prefix) ? message.substr(prefix.size()) : message});
     return std::nullopt;

@@ -338,7 +338,7 @@ std::optional<Geometry> read_geometry(const Element& owner, MeshSources& meshes)
     scree->allow_only({}, kScreeShapes);
     if (shape) shape->ignore("overridden by <scree>");
     if (const auto better = find_shape(*scree, kScreeShapes)) return read_one_shape(*better, meshes);
-    scree->reject("has no shape, expected <capsule> or <plane>");
+    if (scree->all().empty()) scree->reject("has no shape, expected <capsule> or <plane>");
     return std::nullopt;
   }
   if (shape) return read_one_shape(*shape, meshes);

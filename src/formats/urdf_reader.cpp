@@ -116,7 +116,7 @@ std::string UrdfReader::suggest_link(const std::string& name) const {
 }
 
 bool UrdfReader::connect() {
-  bool connected = true;
+  bool connected = link_of_.size() == links_.size();  // else a name is missing or used twice
   std::map<std::string, size_t> joint_of;
   for (size_t i = 0; i < joints_.size(); ++i) {
     const LinkJoint& joint = joints_[i];

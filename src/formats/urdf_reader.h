@@ -41,7 +41,7 @@ class UrdfReader {
   void read_link(const Element& element);
   void read_link_joint(const Element& element);
   void read_contact_points(const Element& link, const std::string& name);
-  bool connect();                           // joints to links; false if a joint names no link
+  bool connect();                           // joints to links; false if that makes no sense
   std::optional<size_t> find_root() const;  // the one link without a parent
   void read_base();                         // how the world carries the root link
   void check_base(const Link& root);
