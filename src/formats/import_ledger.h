@@ -32,9 +32,9 @@ class ImportLedger {
     size_t parent;
     std::string place;
     int line;
-    std::string name;   // of the element or attribute
-    bool is_attribute;  //
-    bool has_text;      // an element with text of its own, which URDF never uses
+    std::string name;  // of the element or attribute
+    bool is_attribute;
+    bool has_text;  // an element with text of its own, which URDF never uses
     std::optional<ImportVerdict> verdict;
     std::string note;
   };

@@ -70,8 +70,8 @@ void UrdfReader::read_link(const Element& element) {
   read_contact_points(element, body.name);
   if (!body.name.empty() && !link_of_.emplace(body.name, links_.size()).second)
     element.reject("name", fmt::format("link {} is defined twice", in_quotes(body.name)));
-  for (const char* prefix : {"link {}: ", "frame {}: "})
-    subjects_.emplace_back(fmt::format(fmt::runtime(prefix), body.name), element);
+  subjects_.emplace_back(fmt::format("link {}: ", body.name), element);
+  subjects_.emplace_back(fmt::format("frame {}: ", body.name), element);
   const bool has_parts = shapes_.size() + points_.size() > parts_before;
   links_.push_back({element, std::move(body), -1, has_parts});
 }
