@@ -138,6 +138,13 @@ void expect_same_text(const std::string& a, const std::string& b) {
   }
 }
 
+// Counted on the text itself, without an XML library: the fixture keeps '=' and '<' out of values.
+size_t count_elements_and_attributes(std::string text) {
+  text = std::regex_replace(text, std::regex("<\\?[^>]*\\?>|<!--[^]*?-->"), "");
+  const std::regex thing("<[A-Za-z_]|=\"");
+  return static_cast<size_t>(std::distance(std::sregex_iterator(text.begin(), text.end(), thing), {}));
+}
+
 // --- round trip ----------------------------------------------------------------------------------------------------
 
 TEST(UrdfRoundTrip, EveryFeatureSurvivesWritingAndReading) {
@@ -146,6 +153,21 @@ TEST(UrdfRoundTrip, EveryFeatureSurvivesWritingAndReading) {
   const Model second = parse_urdf(text, kData / "written.urdf");
   expect_same(first, second);
   expect_same_text(text, format_urdf(second));
+}
+
+TEST(UrdfRoundTrip, EveryModelOfOursIsAcceptedAndSurvives) {
+  int models = 0;
+  for (const fs::directory_entry& file : fs::directory_iterator(fs::path(SCREE_SOURCE_DIR) / "models")) {
+    if (file.path().extension() != ".urdf") continue;
+    SCOPED_TRACE(file.path().filename());
+    ++models;
+    ImportReport report;
+    const std::optional<Model> model = check_urdf(file.path(), {}, report);
+    ASSERT_TRUE(model);
+    EXPECT_EQ(report.entries.size(), count_elements_and_attributes(read_text(file.path())));
+    expect_same(*model, parse_urdf(format_urdf(*model), file.path()));
+  }
+  EXPECT_GT(models, 10);
 }
 
 TEST(UrdfRoundTrip, SavedFileIsWholeAndLeavesNothingElse) {
@@ -200,13 +222,6 @@ TEST(UrdfRoundTrip, RotationsSurviveAtAndNearGimbalLock) {
 }
 
 // --- the report ----------------------------------------------------------------------------------------------------
-
-// Counted on the text itself, without an XML library: the fixture keeps '=' and '<' out of values.
-size_t count_elements_and_attributes(std::string text) {
-  text = std::regex_replace(text, std::regex("<\\?[^>]*\\?>|<!--[^>]*-->"), "");
-  const std::regex thing("<[A-Za-z_]|=\"");
-  return static_cast<size_t>(std::distance(std::sregex_iterator(text.begin(), text.end(), thing), {}));
-}
 
 TEST(UrdfReport, ListsEveryElementAndAttributeOnceInFileOrder) {
   ImportReport report;
