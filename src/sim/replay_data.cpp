@@ -1,0 +1,299 @@
+#include "sim/replay_data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+
+#include "scree/error.h"
+#include "scree/kinematics.h"
+
+namespace scree {
+namespace {
+
+using Json = nlohmann::json;
+
+Json to_json(const Vec3& a) { return {a.x(), a.y(), a.z()}; }
+
+// All arrays of a replay in one block of little-endian bytes, each found by type, offset and count.
+class ArrayBlock {
+ public:
+  template <class T> Json add(const std::vector<T>& values) {
+    bytes_.resize((bytes_.size() + 7) / 8 * 8);  // typed arrays in the browser must be aligned
+    const size_t offset = bytes_.size();
+    bytes_.resize(offset + sizeof(T) * values.size());
+    if (!values.empty()) std::memcpy(bytes_.data() + offset, values.data(), sizeof(T) * values.size());
+    const char* type = std::is_same_v<T, float> ? "f32" : std::is_same_v<T, double> ? "f64" : "u32";
+    return {{"type", type}, {"offset", offset}, {"count", values.size()}};
+  }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+void check_run(const Model& model, const Run& run) {
+  const size_t rows = run.rows();
+  const auto expect = [&](const char* name, size_t size, size_t columns) {
+    if (size != rows * columns)
+      throw InputError(fmt::format("replay of {}: {} has {} values, expected {} rows of {}", model.name(), name, size,
+                                   rows, columns));
+  };
+  if (rows == 0)
+    throw InputError(fmt::format("replay of {}: the run has no rows, expected at least one", model.name()));
+  expect("q", run.q.size(), static_cast<size_t>(model.nq()));
+  expect("kinetic energy", run.kinetic_energy.size(), 1);
+  expect("potential energy", run.potential_energy.size(), 1);
+  expect("residual", run.residual.size(), 1);
+  expect("iterations", run.iterations.size(), 1);
+  expect("substeps", run.substeps.size(), 1);
+  expect("rejected", run.rejected.size(), 1);
+  for (size_t r = 0; r < rows; ++r)
+    if (!std::isfinite(run.time[r]) || (r > 0 && run.time[r] <= run.time[r - 1]))
+      throw InputError(fmt::format("replay of {}: time of row {} is {}, expected finite and increasing times",
+                                   model.name(), r, run.time[r]));
+  for (size_t i = 0; i < run.q.size(); ++i)
+    if (!std::isfinite(run.q[i]))
+      throw InputError(fmt::format("replay of {}: q of row {} is {}, expected finite numbers", model.name(),
+                                   i / static_cast<size_t>(model.nq()), run.q[i]));
+}
+
+Json describe_bodies(const Model& model) {
+  Json bodies = Json::array();
+  for (const Body& body : model.bodies())
+    bodies.push_back(
+        {{"name", body.name}, {"parent", body.parent.value()}, {"mass", body.mass}, {"com", to_json(body.com)}});
+  return bodies;
+}
+
+// Each mesh once, however many shapes use it.
+class MeshTable {
+ public:
+  MeshTable(const Model& model, ArrayBlock& block, size_t most_bytes) {
+    std::vector<const TriangleMesh*> used;  // in order of first use, so that the same run gives the same file
+    size_t total = 0;
+    for (const Shape& shape : model.shapes())
+      if (const auto* mesh = std::get_if<Mesh>(&shape.geometry))
+        if (index_.try_emplace(mesh->data.get(), used.size()).second) {
+          used.push_back(mesh->data.get());
+          total += packed_size(*mesh->data);
+        }
+    for (const TriangleMesh* mesh : used) {
+      // Every mesh gives way in proportion when all together are too large.
+      const size_t share = total <= most_bytes ? total : packed_size(*mesh) * most_bytes / total;
+      const TriangleMesh shrunk = shrink_mesh(*mesh, share);
+      std::vector<float> vertices;
+      for (const Vec3& p : shrunk.vertices)
+        for (int k = 0; k < 3; ++k) vertices.push_back(static_cast<float>(p(k)));
+      std::vector<std::uint32_t> triangles;
+      for (const auto& t : shrunk.triangles)
+        for (int k : t) triangles.push_back(static_cast<std::uint32_t>(k));
+      before_ += mesh->triangles.size();
+      after_ += shrunk.triangles.size();
+      meshes_.push_back({{"vertices", block.add(vertices)}, {"triangles", block.add(triangles)}});
+    }
+  }
+  size_t index(const Mesh& mesh) const { return index_.at(mesh.data.get()); }
+  const std::vector<Json>& meshes() const { return meshes_; }
+  std::string note() const {
+    return before_ == after_ ? "" : fmt::format("Meshes are coarsened from {} to {} triangles.", before_, after_);
+  }
+
+ private:
+  std::map<const TriangleMesh*, size_t> index_;
+  std::vector<Json> meshes_;
+  size_t before_ = 0, after_ = 0;  // triangles
+};
+
+struct ShapeWriter {
+  const MeshTable& table;
+  Json& shape;
+  void operator()(const Sphere& s) const { shape["radius"] = s.radius; }
+  void operator()(const Box& b) const { shape["size"] = to_json(b.size); }
+  void operator()(const Capsule& c) const { round(c.radius, c.length); }
+  void operator()(const Cylinder& c) const { round(c.radius, c.length); }
+  void operator()(const Plane&) const {}
+  void operator()(const Mesh& m) const {
+    shape["mesh"] = table.index(m);
+    shape["scale"] = to_json(m.scale);
+  }
+  void round(double radius, double length) const {
+    shape["radius"] = radius;
+    shape["length"] = length;
+  }
+};
+
+Json describe_shapes(const Model& model, const MeshTable& table) {
+  Json shapes = Json::array();
+  for (const Shape& s : model.shapes()) {
+    const Quat r(s.X_BS.R);
+    Json shape = {{"body", s.body.value()},
+                  {"role", s.role == ShapeRole::view ? "view" : "collision"},
+                  {"type", geometry_name(s.geometry)},
+                  {"position", to_json(s.X_BS.p)},
+                  {"quaternion", {r.x(), r.y(), r.z(), r.w()}},
+                  {"rgba", s.rgba}};
+    std::visit(ShapeWriter{table, shape}, s.geometry);
+    shapes.push_back(std::move(shape));
+  }
+  return shapes;
+}
+
+// Name and unit of every entry of q.
+Json describe_positions(const Model& model) {
+  struct Entry {
+    const char *suffix, *unit;
+  };
+  static constexpr Entry kPlanar[] = {{" u1", "m"}, {" u2", "m"}, {" angle", "rad"}};
+  static constexpr Entry kFloating[] = {{" x", "m"}, {" y", "m"}, {" z", "m"}, {" qw", ""},
+                                        {" qx", ""}, {" qy", ""}, {" qz", ""}};
+  Json positions = Json::array();
+  const auto add = [&](const Joint& joint, const Entry& e) {
+    positions.push_back({{"name", joint.name + e.suffix}, {"unit", e.unit}});
+  };
+  for (const Joint& joint : model.joints()) {
+    if (joint.type == JointType::revolute || joint.type == JointType::continuous) add(joint, {"", "rad"});
+    if (joint.type == JointType::prismatic) add(joint, {"", "m"});
+    if (joint.type == JointType::planar)
+      for (const Entry& e : kPlanar) add(joint, e);
+    if (joint.type == JointType::floating)
+      for (const Entry& e : kFloating) add(joint, e);
+    if (joint.type == JointType::ball)
+      for (size_t k = 3; k < 7; ++k) add(joint, kFloating[k]);
+  }
+  return positions;
+}
+
+Json add_frames(const Model& model, const Run& run, const RowSelection& kept, ArrayBlock& block) {
+  std::vector<double> time;
+  std::vector<float> poses;  // per frame and body: x y z, quaternion x y z w
+  poses.reserve(kept.rows.size() * model.bodies().size() * 7);
+  for (size_t r : kept.rows) {
+    time.push_back(run.time[r]);
+    const Eigen::VectorXd q =
+        Eigen::Map<const Eigen::VectorXd>(run.q.data() + r * static_cast<size_t>(model.nq()), model.nq());
+    for (const Pose& X_WB : body_poses(model, q)) {
+      const Quat quaternion = Quat(X_WB.R).normalized();
+      for (int k = 0; k < 3; ++k) poses.push_back(static_cast<float>(X_WB.p(k)));
+      for (int k = 0; k < 4; ++k) poses.push_back(static_cast<float>(quaternion.coeffs()(k)));
+    }
+  }
+  return {{"stride", kept.stride}, {"time", block.add(time)}, {"poses", block.add(poses)}};
+}
+
+Json add_series(const Model& model, const Run& run, const RowSelection& kept, ArrayBlock& block) {
+  const auto sampled = [&](const std::vector<double>& values, size_t columns, size_t column) {
+    std::vector<float> out;
+    for (size_t r : kept.rows) out.push_back(static_cast<float>(values[r * columns + column]));
+    return block.add(out);
+  };
+  // A spike between two kept rows must not vanish: the largest of the rows each point stands for. fmax passes over NaN.
+  const auto largest = [&](const auto& values) {
+    std::vector<float> out;
+    size_t next = 0;
+    for (size_t r : kept.rows) {
+      double most = static_cast<double>(values[r]);
+      for (; next <= r; ++next) most = std::fmax(most, static_cast<double>(values[next]));
+      out.push_back(static_cast<float>(most));
+    }
+    return block.add(out);
+  };
+  std::vector<double> time;
+  for (size_t r : kept.rows) time.push_back(run.time[r]);
+  Json series = {{"stride", kept.stride},
+                 {"time", block.add(time)},
+                 {"kinetic_energy", sampled(run.kinetic_energy, 1, 0)},
+                 {"potential_energy", sampled(run.potential_energy, 1, 0)},
+                 {"residual", largest(run.residual)},
+                 {"iterations", largest(run.iterations)},
+                 {"substeps", largest(run.substeps)},
+                 {"rejected", largest(run.rejected)},
+                 {"positions", Json::array()}};
+  const size_t nq = static_cast<size_t>(model.nq());
+  for (size_t k = 0; k < nq; ++k) series["positions"].push_back(sampled(run.q, nq, k));
+  return series;
+}
+
+}  // namespace
+
+RowSelection select_rows(size_t recorded, size_t most_rows) {
+  const size_t steps = recorded - 1;
+  RowSelection kept;
+  kept.stride =
+      std::max<size_t>(1, (steps + most_rows - 2) / (most_rows - 1));  // ceil: ceil(steps / stride) < most_rows
+  for (size_t r = 0; r < steps; r += kept.stride) kept.rows.push_back(r);
+  kept.rows.push_back(steps);
+  return kept;
+}
+
+size_t most_frames(size_t recorded, double duration) {
+  // The tolerance covers the rounding of accumulated times: a run recorded at 60 rows per second is kept whole.
+  const double steps = std::floor(kFramesPerSecond * duration * (1 + 1e-6));
+  return steps < static_cast<double>(recorded) ? std::max<size_t>(2, static_cast<size_t>(steps) + 1) : recorded + 1;
+}
+
+std::string base64(std::string_view bytes) {
+  static constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    const size_t have = std::min<size_t>(3, bytes.size() - i);
+    std::uint32_t word = 0;
+    for (size_t k = 0; k < 3; ++k) word = word << 8 | (k < have ? static_cast<unsigned char>(bytes[i + k]) : 0u);
+    for (size_t k = 0; k < 4; ++k) text += k <= have ? kDigits[word >> (18 - 6 * k) & 63] : '=';
+  }
+  return text;
+}
+
+Json replay_data(const Model& model, const Run& run) {
+  check_run(model, run);
+  ArrayBlock block;
+  const MeshTable table(model, block, kReplayBytes / 4);
+  Json data = {{"version", 1},
+               {"title", run.title},
+               {"model", model.name()},
+               {"status", run_status_name(run.status)},
+               {"settings", run.settings},
+               {"bodies", describe_bodies(model)},
+               {"shapes", describe_shapes(model, table)},
+               {"meshes", table.meshes()},
+               {"positions", describe_positions(model)},
+               {"recorded_rows", run.rows()},
+               {"note", table.note()}};
+
+  // What is left for motion and plots: base64 makes 4 characters of 3 bytes; each column's entry in the JSON and its
+  // alignment take less than 100.
+  const size_t nq = static_cast<size_t>(model.nq()), nb = model.bodies().size();
+  const size_t header = replay_json(data).size() + 100 * (nq + 20) + block.bytes().size() / 3 * 4;
+  const size_t left = header < kReplayBytes ? (kReplayBytes - header) / 4 * 3 : 0;
+  const size_t series_row = 8 + 4 * (6 + nq), frame = 8 + 28 * nb;  // [byte]
+  const size_t series_rows = std::min(kMostSeriesRows, left / 2 / series_row);
+  const size_t frames = (left - series_row * std::min(series_rows, run.rows())) / frame;
+  if (series_rows < 2 || frames < 2)
+    throw InputError(fmt::format("replay of {}: {} bodies and {} shapes take more than the {} bytes a replay may have",
+                                 model.name(), nb, model.shapes().size(), kReplayBytes));
+  const double duration = run.time.back() - run.time.front();
+  data["series"] = add_series(model, run, select_rows(run.rows(), series_rows), block);
+  data["frames"] =
+      add_frames(model, run, select_rows(run.rows(), std::min(frames, most_frames(run.rows(), duration))), block);
+  data["data"] = base64(block.bytes());
+  return data;
+}
+
+std::string replay_json(const Json& data) {
+  // Strings that are not UTF-8 are shown with replacement characters. "<" is escaped so that nothing ends the script.
+  const std::string plain = data.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text;
+  text.reserve(plain.size());
+  for (char c : plain) {
+    if (c == '<')
+      text += "\\u003c";
+    else
+      text += c;
+  }
+  return text;
+}
+
+}  // namespace scree

@@ -1,0 +1,39 @@
+// What a replay page is given: rows to show, arrays as base64, one JSON text. docs/replay.md describes the limits.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scree/run.h"
+
+namespace scree {
+
+inline constexpr size_t kReplayBytes = 5'000'000;  // of JSON, base64 included
+inline constexpr double kFramesPerSecond = 60;     // poses per second of simulated time, at most
+inline constexpr size_t kMostSeriesRows = 4000;    // a plot has fewer pixels than that
+
+// Rows 0, stride, 2 stride, ... and the last one.
+struct RowSelection {
+  size_t stride = 1;
+  std::vector<size_t> rows;
+};
+// The smallest stride that keeps at most `most_rows` (>= 2) of the `recorded` (>= 1) rows, whatever their number.
+RowSelection select_rows(size_t recorded, size_t most_rows);
+// How many of the rows of a run of that duration [s] stay within kFramesPerSecond.
+size_t most_frames(size_t recorded, double duration);
+
+// The mesh with all vertices of a grid cell merged into one, so that it has at most `most_bytes` as float32 vertices
+// and uint32 triangles; unchanged if it has already.
+TriangleMesh shrink_mesh(const TriangleMesh& mesh, size_t most_bytes);
+size_t packed_size(const TriangleMesh& mesh);  // [byte]
+
+std::string base64(std::string_view bytes);
+
+// Throws InputError if the run does not belong to the model or is not finite.
+nlohmann::json replay_data(const Model& model, const Run& run);
+// As text that is safe inside a script element, whatever the strings in it.
+std::string replay_json(const nlohmann::json& data);
+
+}  // namespace scree

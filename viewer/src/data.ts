@@ -1,0 +1,112 @@
+// The replay as the C++ side wrote it (src/sim/replay_data.cpp), decoded into typed arrays.
+
+export type Vec3 = [number, number, number];
+
+interface ArrayRef { type: 'f32' | 'f64' | 'u32'; offset: number; count: number }
+
+export interface Body { name: string; parent: number; mass: number; com: Vec3 }
+
+export interface Shape {
+  body: number;  // -1: the world
+  role: 'view' | 'collision';
+  type: 'sphere' | 'box' | 'capsule' | 'cylinder' | 'plane' | 'mesh';
+  position: Vec3;
+  quaternion: [number, number, number, number];  // x y z w
+  rgba: [number, number, number, number];
+  radius?: number;
+  length?: number;
+  size?: Vec3;
+  mesh?: number;
+  scale?: Vec3;
+}
+
+interface SeriesTable<Array> {
+  stride: number;
+  time: Array;
+  kinetic_energy: Array;
+  potential_energy: Array;
+  residual: Array;
+  iterations: Array;
+  substeps: Array;
+  rejected: Array;
+  positions: Array[];
+}
+
+interface Header {
+  version: number;
+  title: string;
+  model: string;
+  status: string;
+  settings: [string, string][];
+  bodies: Body[];
+  shapes: Shape[];
+  meshes: { vertices: ArrayRef; triangles: ArrayRef }[];
+  positions: { name: string; unit: string }[];
+  recorded_rows: number;
+  note: string;
+  series: SeriesTable<ArrayRef>;
+  frames: { stride: number; time: ArrayRef; poses: ArrayRef };
+  data: string;
+}
+
+export type Column = Float32Array | Float64Array;
+
+export interface MeshData { vertices: Float32Array; triangles: Uint32Array }
+
+export interface Replay extends Omit<Header, 'meshes' | 'series' | 'frames' | 'data'> {
+  meshes: MeshData[];
+  series: SeriesTable<Column>;
+  frames: { stride: number; time: Float64Array; poses: Float32Array };  // 7 numbers per body: x y z, qx qy qz qw
+}
+
+export function decode(json: string): Replay {
+  const header = JSON.parse(json) as Header;
+  const text = atob(header.data);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; ++i) bytes[i] = text.charCodeAt(i);
+
+  const f32 = (ref: ArrayRef) => new Float32Array(bytes.buffer, ref.offset, ref.count);
+  const f64 = (ref: ArrayRef) => new Float64Array(bytes.buffer, ref.offset, ref.count);
+  const u32 = (ref: ArrayRef) => new Uint32Array(bytes.buffer, ref.offset, ref.count);
+  const column = (ref: ArrayRef): Column => (ref.type === 'f64' ? f64(ref) : f32(ref));
+
+  const { meshes, series, frames, data: _, ...rest } = header;
+  return {
+    ...rest,
+    meshes: meshes.map((m) => ({ vertices: f32(m.vertices), triangles: u32(m.triangles) })),
+    series: {
+      stride: series.stride,
+      time: column(series.time),
+      kinetic_energy: column(series.kinetic_energy),
+      potential_energy: column(series.potential_energy),
+      residual: column(series.residual),
+      iterations: column(series.iterations),
+      substeps: column(series.substeps),
+      rejected: column(series.rejected),
+      positions: series.positions.map(column),
+    },
+    frames: { stride: frames.stride, time: f64(frames.time), poses: f32(frames.poses) },
+  };
+}
+
+// The last index whose time is not after t; 0 before the first.
+export function indexAt(time: Column, t: number): number {
+  let low = 0, high = time.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (time[middle] <= t) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+export function nearestIndex(time: Column, t: number): number {
+  const i = indexAt(time, t);
+  return i + 1 < time.length && time[i + 1] - t < t - time[i] ? i + 1 : i;
+}
+
+// "every 4th of 4000 recorded rows", or "all 400 recorded rows".
+export function describeRows(stride: number, recorded: number): string {
+  const suffix = stride % 100 >= 11 && stride % 100 <= 13 ? 'th' : ['th', 'st', 'nd', 'rd'][stride % 10] ?? 'th';
+  return stride === 1 ? `all ${recorded} recorded rows` : `every ${stride}${suffix} of ${recorded} recorded rows`;
+}

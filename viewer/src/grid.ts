@@ -1,0 +1,47 @@
+// The ground grid at z = 0: thin lines that fade out with distance, every tenth stronger, the x axis red, y green.
+import * as THREE from 'three';
+
+const VERTEX = `
+  varying vec2 ground;
+  void main() {
+    vec4 world = modelMatrix * vec4(position, 1.0);
+    ground = world.xy;
+    gl_Position = projectionMatrix * viewMatrix * world;
+  }`;
+
+const FRAGMENT = `
+  varying vec2 ground;
+  uniform vec3 ink;
+  uniform vec2 centre;
+  uniform float cell, reach, strength;
+  float lines(vec2 p) {
+    vec2 d = abs(fract(p - 0.5) - 0.5) / fwidth(p);
+    return 1.0 - min(min(d.x, d.y), 1.0);
+  }
+  void main() {
+    float fade = 1.0 - smoothstep(0.25, 1.0, distance(ground, centre) / reach);
+    vec2 fine = ground / cell;
+    float crowded = smoothstep(0.1, 0.6, max(fwidth(fine).x, fwidth(fine).y));
+    float shade = max(0.45 * lines(fine) * (1.0 - crowded), lines(fine / 10.0));
+    vec2 axis = 1.0 - min(abs(ground) / (1.5 * fwidth(ground)), 1.0);
+    vec3 colour = mix(mix(ink, vec3(0.30, 0.62, 0.38), axis.x), vec3(0.80, 0.33, 0.30), axis.y);
+    float alpha = max(shade * strength, 0.8 * max(axis.x, axis.y)) * fade;
+    if (alpha < 0.004) discard;
+    gl_FragColor = vec4(colour, alpha);
+  }`;
+
+// `scale` [m]: the size of what is shown; cells are a power of ten below it.
+export function makeGrid(centre: THREE.Vector3, scale: number): THREE.Mesh<THREE.PlaneGeometry, THREE.ShaderMaterial> {
+  const reach = 8 * scale;
+  const material = new THREE.ShaderMaterial({
+    vertexShader: VERTEX, fragmentShader: FRAGMENT, transparent: true, depthWrite: false, side: THREE.DoubleSide,
+    uniforms: {
+      ink: { value: new THREE.Color() }, centre: { value: new THREE.Vector2(centre.x, centre.y) },
+      cell: { value: 10 ** Math.floor(Math.log10(scale / 2)) }, reach: { value: reach }, strength: { value: 0.5 },
+    },
+  });
+  const grid = new THREE.Mesh(new THREE.PlaneGeometry(2 * reach, 2 * reach), material);
+  grid.position.set(centre.x, centre.y, 0);
+  grid.renderOrder = 1;
+  return grid;
+}

@@ -1,0 +1,93 @@
+// Puts the page together.
+import { connectKeys, connectView, element, Timeline } from './controls';
+import { decode, describeRows, type Replay } from './data';
+import { Motion } from './motion';
+import { Player } from './player';
+import { Plots } from './plots';
+import { View } from './scene3d';
+import { Theme } from './theme';
+
+const STATUS: Record<string, string> = {
+  complete: '',
+  step_failed: 'This run stopped early: a step did not converge. The replay ends before it.',
+  interrupted: 'This run was interrupted. The replay ends where it stopped.',
+};
+
+function fillTexts(replay: Replay): void {
+  const { series, frames, bodies, recorded_rows: recorded } = replay;
+  const length = frames.time[frames.time.length - 1] - frames.time[0];
+  document.title = `${replay.title} \u2013 scree replay`;
+  element('title').textContent = replay.title || replay.model;
+  const shown = frames.stride === series.stride
+    ? `showing ${describeRows(frames.stride, recorded)}`
+    : `3-D shows ${describeRows(frames.stride, recorded)}, plots ${describeRows(series.stride, recorded)}`;
+  element('subtitle').textContent =
+    `${replay.model} \u00b7 ${bodies.length} ${bodies.length === 1 ? 'body' : 'bodies'} \u00b7 ` +
+    `${Number(length.toPrecision(6))} s \u00b7 ${shown}`;
+  element('status').textContent = replay.status.replace('_', ' ');
+  element('status').dataset.status = replay.status;
+  const warning = STATUS[replay.status] ?? `Run status: ${replay.status}`;
+  element('banner').textContent = warning;
+  element('banner').hidden = warning === '';
+
+  const body = element('settings').querySelector('tbody')!;
+  for (const [name, value] of replay.settings) {
+    const row = body.insertRow();
+    const head = document.createElement('th');
+    head.scope = 'row';
+    head.textContent = name;
+    row.append(head);
+    row.insertCell().textContent = value;
+  }
+  const notes = [
+    `3-D view: ${describeRows(frames.stride, recorded)} (${frames.time.length} frames, at most 60 per second), first and last included; in between positions are interpolated.`,
+    `Plots: ${describeRows(series.stride, recorded)} (${series.time.length} points), first and last included.`,
+    series.stride > 1 ? 'Iterations, substeps, rejected tries and residual are the largest of the rows each point stands for.' : '',
+    replay.note,
+  ];
+  for (const note of notes.filter((n) => n !== '')) element('notes').append(Object.assign(document.createElement('li'), { textContent: note }));
+}
+
+function makeView(replay: Replay, motion: Motion): View | undefined {
+  try {
+    return new View(element<HTMLCanvasElement>('view'), replay, motion);
+  } catch (error) {
+    const message = element('no-webgl');
+    message.textContent = 'No 3-D view: this browser does not offer WebGL 2. Plots, timeline and settings work as usual.';
+    message.hidden = false;
+    element('view').hidden = element('tools').hidden = true;
+    console.warn(error);
+    return undefined;
+  }
+}
+
+const replay = decode(element('scree-data').textContent ?? '');
+fillTexts(replay);
+document.documentElement.dataset.theme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
+
+const view = makeView(replay, new Motion(replay));
+const player = new Player(replay.frames.time, () => update());
+const timeline = new Timeline(player);
+const plots = new Plots(element('plots'), replay, (t) => player.seek(t));
+const theme = new Theme((dark) => {
+  element('theme').setAttribute('aria-pressed', String(dark));
+  view?.applyTheme(dark);
+  plots.redraw();
+});
+
+function update(): void {
+  timeline.update();
+  plots.setTime(player.time);
+  view?.setTime(player.time);
+}
+
+element('theme').addEventListener('click', () => theme.toggle());
+if (view) connectView(view);
+connectKeys(player, timeline, theme);
+theme.apply();
+update();
+
+// For tests and for the curious at the console.
+Object.assign(window, {
+  scree: { replay, player, view, seriesLength: replay.series.time.length, frameCount: replay.frames.time.length },
+});

@@ -1,0 +1,275 @@
+// The 3-D view: bodies, ground, light, camera. Draws only when something changed.
+import * as THREE from 'three';
+import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
+import type { Replay, Shape } from './data';
+import { makeGrid } from './grid';
+import { Motion } from './motion';
+import { ShapeFactory, shapeColours, visibleShapes } from './shapes';
+import { cssColour } from './theme';
+
+export type Layer = 'collision' | 'frames' | 'trail';
+
+const VIEW_DIRECTION = new THREE.Vector3(0.75, -1.35, 0.6).normalize();  // planar models move in the x-z plane
+const LIGHT_DIRECTION = new THREE.Vector3(-0.45, -0.6, 1.3).normalize();
+const FAR_TRAVEL = 6;  // a motion this much larger than the model is followed instead of framed whole
+const MOST_SAMPLES = 100;
+
+export class View {
+  private readonly renderer: THREE.WebGLRenderer;
+  private readonly scene = new THREE.Scene();
+  private readonly camera = new THREE.PerspectiveCamera(35, 1, 0.01, 1000);
+  private readonly orbit: OrbitControls;
+  private readonly bodies: THREE.Group[];
+  private readonly layers: Record<Layer, THREE.Group>;
+  private readonly sun = new THREE.DirectionalLight(0xffffff, 2.1);
+  private readonly grid: ReturnType<typeof makeGrid>;
+  private readonly ground: THREE.Mesh<THREE.PlaneGeometry, THREE.ShadowMaterial>;
+  private readonly comMarker: THREE.Mesh;
+  private readonly trailLine: THREE.Line<THREE.BufferGeometry, THREE.LineBasicMaterial>;
+  private readonly sticks: THREE.LineSegments<THREE.BufferGeometry, THREE.LineBasicMaterial>;
+  private readonly centre = new THREE.Vector3();
+  private readonly motionBox: THREE.Box3;
+  private readonly modelSize: number;  // [m] diameter of the model at the start
+  private time: number;
+  private following = false;
+  private pending = false;
+  readonly startsFollowing: boolean;
+
+  // Throws if the browser has no WebGL.
+  constructor(private readonly canvas: HTMLCanvasElement, private readonly replay: Replay, readonly motion: Motion) {
+    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true });
+    this.renderer.shadowMap.enabled = true;
+    this.renderer.shadowMap.type = THREE.PCFSoftShadowMap;
+    this.time = replay.frames.time[0];
+
+    const shapes = visibleShapes(replay);
+    const first = this.bounds(shapes, [this.time]);
+    this.motionBox = this.bounds(shapes, this.sampleTimes());
+    this.modelSize = Math.max(first.getSize(new THREE.Vector3()).length(), 1e-3);
+    const travel = this.motionBox.getSize(new THREE.Vector3()).length();
+    this.startsFollowing = travel > FAR_TRAVEL * this.modelSize;
+    const scale = this.startsFollowing ? this.modelSize : travel;
+    const middle = (this.startsFollowing ? first : this.motionBox).getCenter(new THREE.Vector3());
+
+    this.bodies = replay.bodies.map(() => new THREE.Group());
+    this.layers = { collision: new THREE.Group(), frames: new THREE.Group(), trail: new THREE.Group() };
+    this.scene.add(...this.bodies, ...Object.values(this.layers));
+    this.addShapes(shapes, new ShapeFactory(replay, 12 * scale));
+    for (const layer of Object.values(this.layers)) layer.visible = false;
+
+    this.sticks = this.addSticks(shapes);
+    this.addFrames();
+    const mark = cssColour('--accent');
+    this.comMarker = new THREE.Mesh(new THREE.SphereGeometry(0.012 * this.modelSize, 20, 14),
+                                    new THREE.MeshBasicMaterial({ color: mark, depthTest: false, transparent: true }));
+    this.trailLine = new THREE.Line(this.trailGeometry(),
+                                    new THREE.LineBasicMaterial({ color: mark, depthTest: false, transparent: true }));
+    this.comMarker.renderOrder = this.trailLine.renderOrder = 3;
+    this.layers.trail.add(this.comMarker, this.trailLine);
+
+    this.grid = makeGrid(middle, scale);
+    this.ground = new THREE.Mesh(new THREE.PlaneGeometry(40 * scale, 40 * scale), new THREE.ShadowMaterial());
+    this.ground.position.set(middle.x, middle.y, 0);
+    this.ground.receiveShadow = true;
+    this.ground.visible = !shapes.some((s) => s.type === 'plane');  // a plane shows the shadow itself
+    this.scene.add(this.grid, this.ground);
+    this.addLights(scale);
+
+    this.camera.up.set(0, 0, 1);
+    this.orbit = new OrbitControls(this.camera, canvas);
+    this.orbit.addEventListener('change', () => this.requestRender());
+    new ResizeObserver(() => this.resize()).observe(canvas.parentElement ?? canvas);
+    this.resize();
+    this.setTime(this.time);
+    this.fit();
+  }
+
+  setTime(t: number): void {
+    this.time = t;
+    this.motion.at(t, (i, position, quaternion) => {
+      this.bodies[i].position.copy(position);
+      this.bodies[i].quaternion.copy(quaternion);
+    });
+    const before = this.centre.clone();
+    this.motion.centre(t, this.centre);
+    this.comMarker.position.copy(this.centre);
+    if (this.following) {
+      const moved = this.centre.clone().sub(before);
+      this.camera.position.add(moved);
+      this.orbit.target.add(moved);
+    }
+    this.updateSticks();
+    this.requestRender();
+  }
+
+  setFollow(on: boolean): void {
+    this.following = on;
+  }
+
+  setLayer(layer: Layer, on: boolean): void {
+    this.layers[layer].visible = on;
+    this.requestRender();
+  }
+
+  // Frames the whole motion or, while following, the model where it is.
+  fit(): void {
+    const box = this.following || this.startsFollowing ? this.bounds(visibleShapes(this.replay), [this.time])
+                                                       : this.motionBox;
+    const sphere = box.getBoundingSphere(new THREE.Sphere());
+    const vertical = THREE.MathUtils.degToRad(this.camera.fov) / 2;
+    const half = Math.min(vertical, Math.atan(Math.tan(vertical) * this.camera.aspect));
+    const distance = 1.05 * Math.max(sphere.radius, 1e-3) / Math.sin(half);
+    this.orbit.target.copy(sphere.center);
+    this.camera.position.copy(sphere.center).addScaledVector(VIEW_DIRECTION, distance);
+    this.camera.near = distance / 200;
+    this.camera.far = distance * 100;
+    this.camera.updateProjectionMatrix();
+    this.orbit.update();
+    this.requestRender();
+  }
+
+  applyTheme(dark: boolean): void {
+    this.scene.background = cssColour('--stage');
+    this.grid.material.uniforms.ink.value = cssColour('--grid');
+    this.grid.material.uniforms.strength.value = dark ? 0.55 : 0.6;
+    this.ground.material.opacity = dark ? 0.45 : 0.2;
+    this.sticks.material.color = cssColour('--muted');
+    const mark = cssColour('--accent');
+    this.trailLine.material.color = mark;
+    (this.comMarker.material as THREE.MeshBasicMaterial).color = mark;
+    this.requestRender();
+  }
+
+  requestRender(): void {
+    if (this.pending) return;
+    this.pending = true;
+    requestAnimationFrame(() => this.render());
+  }
+
+  render(): void {
+    this.pending = false;
+    this.sun.target.position.copy(this.centre);
+    this.sun.position.copy(this.centre).addScaledVector(LIGHT_DIRECTION, 4 * this.modelSize);
+    this.renderer.render(this.scene, this.camera);
+  }
+
+  private resize(): void {
+    const box = (this.canvas.parentElement ?? this.canvas).getBoundingClientRect();
+    if (box.width < 1 || box.height < 1) return;
+    this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, 2));
+    this.renderer.setSize(box.width, box.height, false);
+    this.camera.aspect = box.width / box.height;
+    this.camera.updateProjectionMatrix();
+    this.render();
+  }
+
+  private sampleTimes(): number[] {
+    const time = this.replay.frames.time;
+    const every = Math.ceil(time.length / MOST_SAMPLES);
+    const times = Array.from(time).filter((_, i) => i % every === 0);
+    return [...times, time[time.length - 1]];
+  }
+
+  // The box around the bodies' shapes (planes are endless and do not count), or their origins where there is none.
+  private bounds(shapes: Shape[], times: number[]): THREE.Box3 {
+    const factory = new ShapeFactory(this.replay, 0);
+    const corners: THREE.Vector3[][] = this.replay.bodies.map(() => [new THREE.Vector3()]);
+    for (const shape of shapes) {
+      if (shape.body < 0 || shape.type === 'plane') continue;
+      const object = factory.viewObject(shape, new THREE.Color());
+      object.updateMatrix();
+      object.geometry.computeBoundingBox();
+      const { min, max } = object.geometry.boundingBox ?? new THREE.Box3();
+      for (const x of [min.x, max.x])
+        for (const y of [min.y, max.y])
+          for (const z of [min.z, max.z]) corners[shape.body].push(new THREE.Vector3(x, y, z).applyMatrix4(object.matrix));
+    }
+    const box = new THREE.Box3();
+    const point = new THREE.Vector3();
+    for (const t of times)
+      this.motion.at(t, (i, position, quaternion) => {
+        for (const corner of corners[i]) box.expandByPoint(point.copy(corner).applyQuaternion(quaternion).add(position));
+      });
+    if (box.isEmpty()) box.expandByPoint(new THREE.Vector3());
+    return box.getSize(point).length() < 1e-6 ? box.expandByScalar(0.5) : box;
+  }
+
+  private addShapes(shapes: Shape[], factory: ShapeFactory): void {
+    const colours = shapeColours(shapes);
+    const parent = (shape: Shape) => (shape.body < 0 ? this.scene : this.bodies[shape.body]);
+    shapes.forEach((shape, i) => parent(shape).add(factory.viewObject(shape, colours[i])));
+    const mark = new THREE.Color('#d4703a');
+    for (const shape of this.replay.shapes) {
+      if (shape.role !== 'collision' || shape.type === 'plane') continue;
+      const object = factory.collisionObject(shape, mark);
+      this.attach('collision', object, shape.body);
+    }
+  }
+
+  // Puts an object that moves with a body on a layer that can be shown and hidden.
+  private attach(layer: Layer, object: THREE.Object3D, body: number): void {
+    const holder = new THREE.Group();
+    holder.add(object);
+    this.layers[layer].add(holder);
+    if (body < 0) return;
+    holder.matrixAutoUpdate = false;
+    holder.matrix = this.bodies[body].matrix;  // shared: moves when the body does
+  }
+
+  private addFrames(): void {
+    this.bodies.forEach((_, i) => this.attach('frames', new THREE.AxesHelper(0.08 * this.modelSize), i));
+  }
+
+  // A model without shapes is drawn as a stick figure: a ball at every body's origin, a line to its parent's.
+  private addSticks(shapes: Shape[]): THREE.LineSegments<THREE.BufferGeometry, THREE.LineBasicMaterial> {
+    const needed = !shapes.some((s) => s.body >= 0);
+    const geometry = new THREE.BufferGeometry();
+    geometry.setAttribute('position', new THREE.BufferAttribute(new Float32Array(6 * this.bodies.length), 3));
+    const sticks = new THREE.LineSegments(geometry, new THREE.LineBasicMaterial());
+    sticks.visible = needed;
+    sticks.frustumCulled = false;
+    this.scene.add(sticks);
+    if (needed) {
+      const ball = new THREE.SphereGeometry(0.03 * this.modelSize, 24, 16);
+      const material = new THREE.MeshStandardMaterial({ color: '#5d7ea6', roughness: 0.6 });
+      for (const body of this.bodies) {
+        const mesh = new THREE.Mesh(ball, material);
+        mesh.castShadow = true;
+        body.add(mesh, new THREE.AxesHelper(0.08 * this.modelSize));
+      }
+    }
+    return sticks;
+  }
+
+  private updateSticks(): void {
+    if (!this.sticks.visible) return;
+    const position = this.sticks.geometry.getAttribute('position');
+    this.replay.bodies.forEach((body, i) => {
+      const from = body.parent < 0 ? this.bodies[i].position : this.bodies[body.parent].position;
+      const to = this.bodies[i].position;
+      position.setXYZ(2 * i, from.x, from.y, from.z);
+      position.setXYZ(2 * i + 1, to.x, to.y, to.z);
+    });
+    position.needsUpdate = true;
+  }
+
+  private trailGeometry(): THREE.BufferGeometry {
+    const points = Array.from(this.replay.frames.time, (t) => this.motion.centre(t, new THREE.Vector3()));
+    return new THREE.BufferGeometry().setFromPoints(points);
+  }
+
+  private addLights(scale: number): void {
+    const fill = new THREE.DirectionalLight(0xdfe8ff, 0.5);
+    fill.position.set(1, 0.6, 0.4);
+    this.scene.add(new THREE.HemisphereLight(0xffffff, 0x9a958c, 1.5), fill, this.sun, this.sun.target);
+    this.sun.castShadow = true;
+    this.sun.shadow.mapSize.set(2048, 2048);
+    this.sun.shadow.normalBias = 0.004 * scale;
+    const camera = this.sun.shadow.camera;
+    const reach = 1.2 * this.modelSize;
+    camera.left = camera.bottom = -reach;
+    camera.right = camera.top = reach;
+    camera.near = 0.1 * this.modelSize;
+    camera.far = 30 * this.modelSize;
+  }
+}
