@@ -184,9 +184,9 @@ Json add_frames(const Model& model, const Run& run, const RowSelection& kept, Ar
 }
 
 Json add_series(const Model& model, const Run& run, const RowSelection& kept, ArrayBlock& block) {
-  const auto sampled = [&](const std::vector<double>& values, size_t columns, size_t column) {
-    std::vector<float> out;
-    for (size_t r : kept.rows) out.push_back(static_cast<float>(values[r * columns + column]));
+  const auto sampled = [&](const std::vector<double>& values) {  // in double: drift of the total energy is looked at
+    std::vector<double> out;
+    for (size_t r : kept.rows) out.push_back(values[r]);
     return block.add(out);
   };
   // A spike between two kept rows must not vanish: the largest of the rows each point stands for. fmax passes over NaN.
@@ -200,19 +200,21 @@ Json add_series(const Model& model, const Run& run, const RowSelection& kept, Ar
     }
     return block.add(out);
   };
-  std::vector<double> time;
-  for (size_t r : kept.rows) time.push_back(run.time[r]);
   Json series = {{"stride", kept.stride},
-                 {"time", block.add(time)},
-                 {"kinetic_energy", sampled(run.kinetic_energy, 1, 0)},
-                 {"potential_energy", sampled(run.potential_energy, 1, 0)},
+                 {"time", sampled(run.time)},
+                 {"kinetic_energy", sampled(run.kinetic_energy)},
+                 {"potential_energy", sampled(run.potential_energy)},
                  {"residual", largest(run.residual)},
                  {"iterations", largest(run.iterations)},
                  {"substeps", largest(run.substeps)},
                  {"rejected", largest(run.rejected)},
                  {"positions", Json::array()}};
   const size_t nq = static_cast<size_t>(model.nq());
-  for (size_t k = 0; k < nq; ++k) series["positions"].push_back(sampled(run.q, nq, k));
+  for (size_t k = 0; k < nq; ++k) {
+    std::vector<float> column;
+    for (size_t r : kept.rows) column.push_back(static_cast<float>(run.q[r * nq + k]));
+    series["positions"].push_back(block.add(column));
+  }
   return series;
 }
 
@@ -268,7 +270,7 @@ Json replay_data(const Model& model, const Run& run) {
   const size_t nq = static_cast<size_t>(model.nq()), nb = model.bodies().size();
   const size_t header = replay_json(data).size() + 100 * (nq + 20) + block.bytes().size() / 3 * 4;
   const size_t left = header < kReplayBytes ? (kReplayBytes - header) / 4 * 3 : 0;
-  const size_t series_row = 8 + 4 * (6 + nq), frame = 8 + 28 * nb;  // [byte]
+  const size_t series_row = 3 * 8 + 4 * (4 + nq), frame = 8 + 28 * nb;  // [byte]
   const size_t series_rows = std::min(kMostSeriesRows, left / 2 / series_row);
   const size_t frames = (left - series_row * std::min(series_rows, run.rows())) / frame;
   if (series_rows < 2 || frames < 2)

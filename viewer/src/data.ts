@@ -108,5 +108,6 @@ export function nearestIndex(time: Column, t: number): number {
 // "every 4th of 4000 recorded rows", or "all 400 recorded rows".
 export function describeRows(stride: number, recorded: number): string {
   const suffix = stride % 100 >= 11 && stride % 100 <= 13 ? 'th' : ['th', 'st', 'nd', 'rd'][stride % 10] ?? 'th';
+  if (recorded === 1) return 'the one recorded row';
   return stride === 1 ? `all ${recorded} recorded rows` : `every ${stride}${suffix} of ${recorded} recorded rows`;
 }

@@ -24,10 +24,11 @@ const FRAGMENT = `
     float crowded = smoothstep(0.1, 0.6, max(fwidth(fine).x, fwidth(fine).y));
     float shade = max(0.45 * lines(fine) * (1.0 - crowded), lines(fine / 10.0));
     vec2 axis = 1.0 - min(abs(ground) / (1.5 * fwidth(ground)), 1.0);
-    vec3 colour = mix(mix(ink, vec3(0.30, 0.62, 0.38), axis.x), vec3(0.80, 0.33, 0.30), axis.y);
+    vec3 colour = mix(mix(ink, vec3(0.10, 0.35, 0.14), axis.x), vec3(0.62, 0.10, 0.08), axis.y);
     float alpha = max(shade * strength, 0.8 * max(axis.x, axis.y)) * fade;
     if (alpha < 0.004) discard;
     gl_FragColor = vec4(colour, alpha);
+    #include <colorspace_fragment>
   }`;
 
 // `scale` [m]: the size of what is shown; cells are a power of ten below it.

@@ -16,13 +16,14 @@ interface PlotOptions {
 const COLOURS = 8;
 const HEIGHT = 150;
 const CLICK_DISTANCE = 4;  // [px] a pointer that moved further dragged
+const SHORT_LABEL = 9;     // [letters] that leave room for three columns in a legend
 const FIRST_SHOWN = 8;     // positions drawn before the user picks
 
 const format = (value: number): string => {
   if (!Number.isFinite(value)) return '\u2013';
   const size = Math.abs(value);
   if (Number.isInteger(value) && size < 1e6) return String(value);
-  return size !== 0 && (size < 1e-3 || size >= 1e5) ? value.toExponential(2) : value.toPrecision(4);
+  return size !== 0 && (size < 1e-3 || size >= 1e5) ? value.toExponential(2) : value.toPrecision(5);
 };
 
 const colour = (curve: Curve): string => css(`--curve-${curve.colour % COLOURS}`);
@@ -82,7 +83,7 @@ class TimePlot {
   // Names, colours and values at the current time; a button hides and shows its curve.
   private legend(): HTMLElement {
     const legend = document.createElement('div');
-    legend.className = 'legend';
+    legend.className = this.options.curves.some((c) => c.label.length > SHORT_LABEL) ? 'legend wide' : 'legend';
     const heading = document.createElement('h2');
     heading.textContent = this.options.unit ? `${this.options.title} [${this.options.unit}]` : this.options.title;
     legend.append(heading);
@@ -118,18 +119,21 @@ class TimePlot {
     };
     const paths = steps ? uPlot.paths.stepped?.({ align: -1 }) : undefined;
     return {
-      width, height: HEIGHT, legend: { show: false }, padding: [6, 8, 0, 0],
+      width, height: HEIGHT, pxAlign: false, legend: { show: false }, padding: [6, 8, 0, 0],
       cursor: {
         sync: { key: 'scree', setSeries: false }, y: false, points: { show: false },
         drag: { x: true, y: false, dist: CLICK_DISTANCE },
       },
       scales: {
-        x: { time: false },
+        x: { time: false, ...(this.times.length < 2 && { range: [this.times[0] - 0.5, this.times[0] + 0.5] }) },
         y: log ? { distr: 3 } : { range: (_, low, high) => padded(low, high) },
       },
       axes: [
         { ...axis, size: 24, gap: 3, values: (_, ticks) => ticks.map((t, i) => (i === ticks.length - 1 ? `${t} s` : `${t}`)) },
-        { ...axis, size: 54, gap: 4, values: (_, ticks) => ticks.map((v) => (v === null ? '' : tick(v))) },
+        {
+          ...axis, gap: 4, values: (_, ticks) => tickTexts(ticks, log === true),
+          size: (_, texts) => Math.max(54, 14 + 6.5 * Math.max(0, ...(texts ?? []).map((t) => t.length))),
+        },
       ],
       series: [{}, ...curves.map((c) => ({
         label: c.label, stroke: () => colour(c), width: 1.5, paths, points: { show: this.times.length < 2 },
@@ -149,13 +153,20 @@ class TimePlot {
   }
 }
 
-const tick = (v: number): string =>
-  v !== 0 && (Math.abs(v) >= 1e5 || Math.abs(v) < 1e-3) ? v.toExponential(0) : String(Math.round(v * 1e6) / 1e6);
+// As many digits as tell neighbouring ticks apart; powers of ten alone on a logarithmic axis.
+function tickTexts(ticks: (number | null)[], log: boolean): string[] {
+  if (log) return ticks.map((v) => (v === null ? '' : v.toExponential(0)));
+  const values = ticks.map(Number);
+  const spacing = values.length > 1 ? Math.abs(values[1] - values[0]) : 1;
+  const largest = Math.max(...values.map(Math.abs));
+  if (largest >= 1e6 || largest < 1e-3) return values.map((v) => (v === 0 ? '0' : String(Number(v.toPrecision(3)))));
+  return values.map((v) => v.toFixed(Math.min(10, Math.max(0, -Math.floor(Math.log10(spacing * 1.001))))));
+}
 
 // A little room above and below; a constant gets a band around it instead of a range of rounding errors.
 function padded(low: number | null, high: number | null): [number, number] {
   if (low === null || high === null) return [0, 1];
-  const least = 1e-6 * Math.max(Math.abs(low), Math.abs(high), 1e-6);
+  const least = 1e-10 * Math.max(Math.abs(low), Math.abs(high), 1e-2);
   const room = high - low > least ? 0.06 * (high - low) : Math.max(0.5 * Math.abs(high), 0.5);
   return [low - room, high + room];
 }
@@ -223,15 +234,18 @@ export class Plots {
     const total = s.kinetic_energy.map((k, i) => k + s.potential_energy[i]) as Column;
     add({ title: 'Energy', unit: 'J' },
         [['kinetic', s.kinetic_energy], ['potential', s.potential_energy], ['total', total]]);
-    for (const [unit, title] of [['rad', 'Joint angles'], ['m', 'Joint positions'], ['', 'Joint quaternions']]) {
+    const addPositions = (title: string, unit: string) => {
       const curves = replay.positions.flatMap((p, k) =>
         p.unit === unit ? [{ label: p.name, values: s.positions[k], colour: 0 }] : []);
       if (curves.length > 0) this.plots.push(new PositionPlots(section(root), title, unit, curves, replay, seek));
-    }
+    };
+    addPositions('Joint angles', 'rad');
+    addPositions('Joint positions', 'm');
     add({ title: 'Solver, per recorded row', unit: '', steps: true },
         [['iterations', s.iterations], ['substeps', s.substeps], ['rejected', s.rejected]]);
     if (s.residual.some((r) => r > 0))
       add({ title: 'Residual', unit: 'm/s\u00b2, rad/s\u00b2', log: true }, [['residual', s.residual]]);
+    addPositions('Joint quaternions', '');
   }
 
   setTime(t: number): void {

@@ -12,7 +12,12 @@ export type Layer = 'collision' | 'frames' | 'trail';
 const VIEW_DIRECTION = new THREE.Vector3(0.75, -1.35, 0.6).normalize();  // planar models move in the x-z plane
 const LIGHT_DIRECTION = new THREE.Vector3(-0.45, -0.6, 1.3).normalize();
 const FAR_TRAVEL = 6;  // a motion this much larger than the model is followed instead of framed whole
-const MOST_SAMPLES = 100;
+const MOST_SAMPLES = 100;  // frames looked at to frame the motion
+const MARGIN = 1.2;        // room around what is framed
+
+function makeAxes(length: number): THREE.AxesHelper {
+  return new THREE.AxesHelper(length).setColors('#cc4b41', '#4a9c5d', '#3f76c4');
+}
 
 export class View {
   private readonly renderer: THREE.WebGLRenderer;
@@ -23,7 +28,6 @@ export class View {
   private readonly layers: Record<Layer, THREE.Group>;
   private readonly sun = new THREE.DirectionalLight(0xffffff, 2.1);
   private readonly grid: ReturnType<typeof makeGrid>;
-  private readonly ground: THREE.Mesh<THREE.PlaneGeometry, THREE.ShadowMaterial>;
   private readonly comMarker: THREE.Mesh;
   private readonly trailLine: THREE.Line<THREE.BufferGeometry, THREE.LineBasicMaterial>;
   private readonly sticks: THREE.LineSegments<THREE.BufferGeometry, THREE.LineBasicMaterial>;
@@ -68,11 +72,13 @@ export class View {
     this.layers.trail.add(this.comMarker, this.trailLine);
 
     this.grid = makeGrid(middle, scale);
-    this.ground = new THREE.Mesh(new THREE.PlaneGeometry(40 * scale, 40 * scale), new THREE.ShadowMaterial());
-    this.ground.position.set(middle.x, middle.y, 0);
-    this.ground.receiveShadow = true;
-    this.ground.visible = !shapes.some((s) => s.type === 'plane');  // a plane shows the shadow itself
-    this.scene.add(this.grid, this.ground);
+    this.scene.add(this.grid);
+    if (!shapes.some((s) => s.type === 'plane')) {  // a plane shows the shadow itself
+      const ground = new THREE.Mesh(new THREE.PlaneGeometry(40 * scale, 40 * scale), new THREE.ShadowMaterial());
+      ground.position.set(middle.x, middle.y, 0);
+      ground.receiveShadow = true;
+      this.scene.add(ground);
+    }
     this.addLights(scale);
 
     this.camera.up.set(0, 0, 1);
@@ -115,12 +121,10 @@ export class View {
   fit(): void {
     const box = this.following || this.startsFollowing ? this.bounds(visibleShapes(this.replay), [this.time])
                                                        : this.motionBox;
-    const sphere = box.getBoundingSphere(new THREE.Sphere());
-    const vertical = THREE.MathUtils.degToRad(this.camera.fov) / 2;
-    const half = Math.min(vertical, Math.atan(Math.tan(vertical) * this.camera.aspect));
-    const distance = 1.05 * Math.max(sphere.radius, 1e-3) / Math.sin(half);
-    this.orbit.target.copy(sphere.center);
-    this.camera.position.copy(sphere.center).addScaledVector(VIEW_DIRECTION, distance);
+    const target = box.getCenter(new THREE.Vector3());
+    const distance = this.fitDistance(box);
+    this.orbit.target.copy(target);
+    this.camera.position.copy(target).addScaledVector(VIEW_DIRECTION, distance);
     this.camera.near = distance / 200;
     this.camera.far = distance * 100;
     this.camera.updateProjectionMatrix();
@@ -132,7 +136,10 @@ export class View {
     this.scene.background = cssColour('--stage');
     this.grid.material.uniforms.ink.value = cssColour('--grid');
     this.grid.material.uniforms.strength.value = dark ? 0.55 : 0.6;
-    this.ground.material.opacity = dark ? 0.45 : 0.2;
+    this.scene.traverse((object) => {
+      const material = (object as THREE.Mesh).material;
+      if (material instanceof THREE.ShadowMaterial) material.opacity = dark ? 0.45 : 0.2;
+    });
     this.sticks.material.color = cssColour('--muted');
     const mark = cssColour('--accent');
     this.trailLine.material.color = mark;
@@ -151,6 +158,23 @@ export class View {
     this.sun.target.position.copy(this.centre);
     this.sun.position.copy(this.centre).addScaledVector(LIGHT_DIRECTION, 4 * this.modelSize);
     this.renderer.render(this.scene, this.camera);
+  }
+
+  // How far back along VIEW_DIRECTION every corner of the box is in sight: |x| <= (d - depth) tan(fov / 2).
+  private fitDistance(box: THREE.Box3): number {
+    const right = new THREE.Vector3().crossVectors(this.camera.up, VIEW_DIRECTION).normalize();
+    const up = new THREE.Vector3().crossVectors(VIEW_DIRECTION, right);
+    const tangent = Math.tan(THREE.MathUtils.degToRad(this.camera.fov) / 2);
+    const half = box.getSize(new THREE.Vector3()).multiplyScalar(0.5);
+    let distance = 0;
+    for (const x of [-1, 1])
+      for (const y of [-1, 1])
+        for (const z of [-1, 1]) {
+          const corner = new THREE.Vector3(x, y, z).multiply(half);
+          const across = Math.max(Math.abs(corner.dot(right)) / this.camera.aspect, Math.abs(corner.dot(up)));
+          distance = Math.max(distance, across / tangent + corner.dot(VIEW_DIRECTION));
+        }
+    return MARGIN * Math.max(distance, 1e-3);
   }
 
   private resize(): void {
@@ -217,7 +241,12 @@ export class View {
   }
 
   private addFrames(): void {
-    this.bodies.forEach((_, i) => this.attach('frames', new THREE.AxesHelper(0.08 * this.modelSize), i));
+    this.bodies.forEach((_, i) => {
+      const axes = makeAxes(0.08 * this.modelSize);
+      (axes.material as THREE.Material).depthTest = false;  // seen through the body
+      axes.renderOrder = 2;
+      this.attach('frames', axes, i);
+    });
   }
 
   // A model without shapes is drawn as a stick figure: a ball at every body's origin, a line to its parent's.
@@ -235,7 +264,7 @@ export class View {
       for (const body of this.bodies) {
         const mesh = new THREE.Mesh(ball, material);
         mesh.castShadow = true;
-        body.add(mesh, new THREE.AxesHelper(0.08 * this.modelSize));
+        body.add(mesh, makeAxes(0.08 * this.modelSize));
       }
     }
     return sticks;
@@ -261,7 +290,7 @@ export class View {
   private addLights(scale: number): void {
     const fill = new THREE.DirectionalLight(0xdfe8ff, 0.5);
     fill.position.set(1, 0.6, 0.4);
-    this.scene.add(new THREE.HemisphereLight(0xffffff, 0x9a958c, 1.5), fill, this.sun, this.sun.target);
+    this.scene.add(new THREE.HemisphereLight(0xffffff, 0xa8a49c, 2.0), fill, this.sun, this.sun.target);
     this.sun.castShadow = true;
     this.sun.shadow.mapSize.set(2048, 2048);
     this.sun.shadow.normalBias = 0.004 * scale;

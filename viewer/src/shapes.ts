@@ -15,6 +15,19 @@ function meshGeometry(data: MeshData): THREE.BufferGeometry {
   return geometry;
 }
 
+// A plane has no end: a disc that fades out instead of an edge.
+function fadingDisc(radius: number): THREE.BufferGeometry {
+  const geometry = new THREE.RingGeometry(0, radius, 64, 24);
+  const position = geometry.getAttribute('position');
+  const colour = new Float32Array(4 * position.count).fill(1);
+  for (let i = 0; i < position.count; ++i) {
+    const share = Math.hypot(position.getX(i), position.getY(i)) / radius;
+    colour[4 * i + 3] = (1 - share) ** 2;
+  }
+  geometry.setAttribute('color', new THREE.BufferAttribute(colour, 4));
+  return geometry;
+}
+
 export class ShapeFactory {
   private readonly meshes: THREE.BufferGeometry[];
 
@@ -30,30 +43,40 @@ export class ShapeFactory {
       case 'box': return new THREE.BoxGeometry(...(shape.size ?? [1, 1, 1]));
       case 'capsule': return new THREE.CapsuleGeometry(radius, length, 12, 32).rotateX(Math.PI / 2);
       case 'cylinder': return new THREE.CylinderGeometry(radius, radius, length, 48).rotateX(Math.PI / 2);
-      case 'plane': return new THREE.PlaneGeometry(this.planeSize, this.planeSize);
+      case 'plane': return fadingDisc(this.planeSize);
       case 'mesh': return this.meshes[shape.mesh ?? 0];
     }
   }
 
   viewObject(shape: Shape, colour: THREE.Color): THREE.Mesh {
-    const plane = shape.type === 'plane';
-    const opacity = plane ? Math.min(0.35, shape.rgba[3]) : shape.rgba[3];
+    if (shape.type === 'plane') return this.planeObject(shape, colour);
+    const opacity = shape.rgba[3];
     const material = new THREE.MeshStandardMaterial({
       color: colour, roughness: 0.62, metalness: 0.05, opacity, transparent: opacity < 1, depthWrite: opacity >= 1,
-      side: plane || shape.type === 'mesh' ? THREE.DoubleSide : THREE.FrontSide,
-      polygonOffset: plane, polygonOffsetFactor: 1, polygonOffsetUnits: 1,  // the grid may lie in a plane
+      side: shape.type === 'mesh' ? THREE.DoubleSide : THREE.FrontSide,
     });
     const object = this.place(shape, material);
-    object.castShadow = !plane;
-    object.receiveShadow = true;
+    object.castShadow = object.receiveShadow = true;
+    return object;
+  }
+
+  // A tint, and the shadows that fall on it; behind the grid, which may lie in it.
+  private planeObject(shape: Shape, colour: THREE.Color): THREE.Mesh {
+    const behind = { polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1, side: THREE.DoubleSide };
+    const object = this.place(shape, new THREE.MeshBasicMaterial({
+      ...behind, color: colour, opacity: 0.2 * shape.rgba[3], transparent: true, depthWrite: false, vertexColors: true,
+    }));
+    const shadow = new THREE.Mesh(object.geometry, new THREE.ShadowMaterial(behind));
+    shadow.receiveShadow = true;
+    object.add(shadow);
     return object;
   }
 
   collisionObject(shape: Shape, colour: THREE.Color): THREE.Object3D {
     const group = new THREE.Group();
     const fill = { color: colour, transparent: true, depthWrite: false };
-    group.add(this.place(shape, new THREE.MeshBasicMaterial({ ...fill, opacity: 0.18, side: THREE.DoubleSide })));
-    group.add(this.place(shape, new THREE.MeshBasicMaterial({ ...fill, opacity: 0.3, wireframe: true })));
+    group.add(this.place(shape, new THREE.MeshBasicMaterial({ ...fill, opacity: 0.14, side: THREE.DoubleSide })));
+    group.add(this.place(shape, new THREE.MeshBasicMaterial({ ...fill, opacity: 0.16, wireframe: true })));
     return group;
   }
 

@@ -1,0 +1,148 @@
+// Writes the replays the browser test opens: make_replay DIRECTORY. The motions are made up, not simulated: what is
+// tested is the page. Every joint type, every shape and each kind of run the page must tell apart occurs.
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "scree/run.h"
+
+namespace scree {
+namespace {
+
+constexpr double kPi = 3.14159265358979323846;
+
+Body make_body(const std::string& name) {
+  Body body;
+  body.name = name;
+  body.mass = 1;
+  body.inertia = 0.01 * Mat3::Identity();
+  return body;
+}
+
+Joint make_joint(const std::string& name, JointType type, const Vec3& p, const Vec3& axis = Vec3::UnitY()) {
+  Joint joint;
+  joint.name = name;
+  joint.type = type;
+  joint.X_PJ.p = p;
+  joint.axis = axis;
+  return joint;
+}
+
+Shape make_shape(Geometry geometry, ShapeRole role, const Vec3& p, std::array<double, 4> rgba = {0.7, 0.7, 0.7, 1}) {
+  Shape shape;
+  shape.role = role;
+  shape.X_BS.p = p;
+  shape.geometry = std::move(geometry);
+  shape.rgba = rgba;
+  return shape;
+}
+
+std::shared_ptr<const TriangleMesh> octahedron() {
+  TriangleMesh mesh;
+  for (double s : {1.0, -1.0})
+    for (int k = 0; k < 3; ++k) mesh.vertices.push_back(s * Vec3::Unit(k));
+  mesh.triangles = {{0, 1, 2}, {1, 3, 2}, {3, 4, 2}, {4, 0, 2}, {1, 0, 5}, {3, 1, 5}, {4, 3, 5}, {0, 4, 5}};
+  return std::make_shared<const TriangleMesh>(std::move(mesh));
+}
+
+// A trunk on a floating joint, two arms of three links each, a ball on a ball joint, a slider.
+Model all_shapes() {
+  ModelBuilder builder("all_shapes");
+  builder.add_body(make_body("trunk"), "world", make_joint("base", JointType::floating, {0, 0, 0}));
+  builder.add_shape("trunk", make_shape(Box{{0.6, 0.35, 0.2}}, ShapeRole::view, Vec3::Zero(), {0.24, 0.36, 0.5, 1}));
+  builder.add_shape("trunk", make_shape(Box{{0.62, 0.37, 0.22}}, ShapeRole::collision, Vec3::Zero()));
+  for (const auto& [side, x] : {std::pair{"left", -0.3}, {"right", 0.3}}) {
+    std::string parent = "trunk";
+    for (int k = 0; k < 5; ++k) {
+      const std::string link = std::string(side) + "_link" + std::to_string(k + 1);
+      const Vec3 at = k == 0 ? Vec3(x, 0, -0.05) : Vec3(0, 0, -0.2);
+      builder.add_body(make_body(link), parent,
+                       make_joint(std::string(side) + "_joint" + std::to_string(k + 1), JointType::revolute, at));
+      const std::array<double, 4> rgba = {0.78 - 0.08 * k, 0.52, 0.3 + 0.08 * k, 1};
+      if (k % 2 == 0)
+        builder.add_shape(link, make_shape(Capsule{0.045, 0.14}, ShapeRole::view, {0, 0, -0.1}, rgba));
+      else
+        builder.add_shape(link, make_shape(Cylinder{0.035, 0.18}, ShapeRole::view, {0, 0, -0.1}, rgba));
+      builder.add_shape(link, make_shape(Capsule{0.05, 0.14}, ShapeRole::collision, {0, 0, -0.1}));
+      parent = link;
+    }
+  }
+  builder.add_body(make_body("head"), "trunk", make_joint("neck", JointType::ball, {0, 0, 0.1}));
+  builder.add_shape("head", make_shape(Mesh{"octahedron.stl", {0.12, 0.12, 0.18}, octahedron()}, ShapeRole::view,
+                                       {0, 0, 0.18}, {0.45, 0.6, 0.5, 1}));
+  builder.add_body(make_body("slider"), "trunk", make_joint("rail", JointType::prismatic, {0, -0.25, 0}, {1, 0, 0}));
+  builder.add_shape("slider", make_shape(Sphere{0.07}, ShapeRole::collision, Vec3::Zero()));  // no view shape
+  builder.add_shape("world", make_shape(Plane{}, ShapeRole::collision, Vec3::Zero()));
+  return builder.build();
+}
+
+Model no_shapes() {
+  ModelBuilder builder("no_shapes");
+  std::string parent = "world";
+  for (int k = 0; k < 4; ++k) {
+    const std::string link = "link" + std::to_string(k + 1);
+    builder.add_body(make_body(link), parent,
+                     make_joint("joint" + std::to_string(k + 1), JointType::revolute, {0, 0, k == 0 ? 1.0 : -0.3}));
+    parent = link;
+  }
+  return builder.build();
+}
+
+// Every angle swings, every slider slides, a floating base bobs along x.
+Run swing(const Model& model, double dt, size_t rows) {
+  Run run;
+  run.settings = {{"integrator", "pbd"}, {"dt", "5 ms"}, {"gravity", "0 0 -9.81 m/s^2"}, {"duration", "4 s"}};
+  for (size_t r = 0; r < rows; ++r) {
+    const double t = dt * static_cast<double>(r);
+    Eigen::VectorXd q = model.neutral_position();
+    for (size_t i = 0; i < model.joints().size(); ++i) {
+      const Joint& joint = model.joints()[i];
+      const double wave = 0.5 * std::sin(2 * kPi * 0.5 * t + 0.4 * static_cast<double>(i));
+      if (joint.type == JointType::floating) q.segment<3>(joint.q_index) << 0.3 * t, 0, 1.2 + 0.2 * wave;
+      if (joint.type == JointType::revolute) q(joint.q_index) = wave;
+      if (joint.type == JointType::prismatic) q(joint.q_index) = 0.4 * wave;
+      if (joint.type == JointType::ball) q.segment<4>(joint.q_index) << std::cos(wave), 0, 0, std::sin(wave);
+    }
+    run.time.push_back(t);
+    run.q.insert(run.q.end(), q.begin(), q.end());
+    run.v.insert(run.v.end(), static_cast<size_t>(model.nv()), 0.0);
+    run.kinetic_energy.push_back(3 * std::pow(std::sin(2 * kPi * 0.5 * t), 2));
+    run.potential_energy.push_back(40 - 3 * std::pow(std::sin(2 * kPi * 0.5 * t), 2));
+    run.residual.push_back(r == 0 ? 0 : 1e-9 * (1.1 + std::sin(40 * t)));
+    run.iterations.push_back(r == 0 ? 0 : 3 + static_cast<int>(r % 7 == 0));
+    run.substeps.push_back(r == 0 ? 0 : 1);
+    run.rejected.push_back(0);
+  }
+  return run;
+}
+
+void write_all(const std::filesystem::path& directory) {
+  const Model model = all_shapes();
+  Run run = swing(model, 0.005, 801);
+  run.title = "Every shape, every joint";
+  write_replay(directory / "all_shapes.html", model, run);
+
+  run = swing(model, 0.005, 101);
+  run.title = "</script><script>window.injected = true</script><img src=x onerror='window.injected = true'>";
+  run.settings.push_back({"note", "<script>window.injected = true</script><!--"});
+  run.status = RunStatus::step_failed;
+  write_replay(directory / "hostile_title.html", model, run);
+
+  const Model sticks = no_shapes();
+  run = swing(sticks, 0.01, 1);
+  run.title = "One row, no shapes";
+  write_replay(directory / "one_row.html", sticks, run);
+}
+
+}  // namespace
+}  // namespace scree
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::cerr << "usage: make_replay DIRECTORY\n";
+    return 2;
+  }
+  std::filesystem::create_directories(argv[1]);
+  scree::write_all(argv[1]);
+}

@@ -1,0 +1,336 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <limits>
+
+#include "scree/error.h"
+#include "scree/kinematics.h"
+#include "sim/replay_data.h"
+#include "sim/replay_template.h"
+
+namespace scree {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+// A chain of revolute joints; with 0 links a world and nothing in it.
+Model chain(int links, std::shared_ptr<const TriangleMesh> mesh = nullptr) {
+  ModelBuilder builder("chain");
+  std::string parent = "world";
+  for (int k = 0; k < links; ++k) {
+    Body body;
+    body.name = "link" + std::to_string(k);
+    body.mass = 1;
+    body.inertia = Mat3::Identity();
+    Joint joint;
+    joint.name = "joint" + std::to_string(k);
+    joint.type = JointType::revolute;
+    joint.X_PJ.p = Vec3(0, 0, -0.5);
+    joint.axis = Vec3::UnitY();
+    builder.add_body(body, parent, joint);
+    parent = body.name;
+  }
+  if (mesh) {
+    Shape shape;
+    shape.geometry = Mesh{"part.stl", Vec3::Ones(), std::move(mesh)};
+    builder.add_shape("link0", shape);
+  }
+  return builder.build();
+}
+
+Run swing(const Model& model, size_t rows, double dt) {
+  scree::Run run;
+  run.title = "swing";
+  run.settings = {{"dt", "1 ms"}};
+  for (size_t r = 0; r < rows; ++r) {
+    run.time.push_back(dt * static_cast<double>(r));
+    for (int k = 0; k < model.nq(); ++k) run.q.push_back(0.1 * std::sin(run.time.back() + k));
+  }
+  run.v.assign(rows * static_cast<size_t>(model.nv()), 0.0);
+  run.kinetic_energy.assign(rows, 1.0);
+  run.potential_energy.assign(rows, -2.0);
+  run.residual.assign(rows, 1e-9);
+  run.iterations.assign(rows, 3);
+  run.substeps.assign(rows, 1);
+  run.rejected.assign(rows, 0);
+  return run;
+}
+
+std::string decode_base64(const std::string& text) {
+  const auto digit = [](char c) -> unsigned {
+    if (c >= 'A' && c <= 'Z') return static_cast<unsigned>(c - 'A');
+    if (c >= 'a' && c <= 'z') return static_cast<unsigned>(c - 'a' + 26);
+    if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0' + 52);
+    return c == '+' ? 62 : 63;
+  };
+  std::string bytes;
+  unsigned word = 0, bits = 0;
+  for (char c : text) {
+    if (c == '=') break;
+    word = word << 6 | digit(c);
+    bits += 6;
+    if (bits >= 8) bytes += static_cast<char>(word >> (bits -= 8) & 255);
+  }
+  return bytes;
+}
+
+template <class T> std::vector<T> array(const Json& data, const Json& ref) {
+  const std::string bytes = decode_base64(data["data"]);
+  std::vector<T> values(ref["count"].get<size_t>());
+  EXPECT_EQ(ref["offset"].get<size_t>() % sizeof(T), 0u);
+  EXPECT_LE(ref["offset"].get<size_t>() + sizeof(T) * values.size(), bytes.size());
+  std::memcpy(values.data(), bytes.data() + ref["offset"].get<size_t>(), sizeof(T) * values.size());
+  return values;
+}
+
+std::string read_file(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// The JSON between the markers of the data element.
+Json data_of_page(const std::string& page) {
+  const std::string open = "<script id=\"scree-data\" type=\"application/json\">";
+  const size_t begin = page.find(open) + open.size();
+  return Json::parse(page.substr(begin, page.find("</script>", begin) - begin));
+}
+
+class ReplayFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ = fs::path(testing::TempDir()) / testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::remove_all(directory_);
+    fs::create_directories(directory_);
+  }
+  void TearDown() override { fs::remove_all(directory_); }
+  size_t files() const {
+    return static_cast<size_t>(std::distance(fs::directory_iterator(directory_), fs::directory_iterator()));
+  }
+  fs::path directory_;
+};
+
+TEST(ReplayTemplate, HasThePlaceholderOnceAndNamesNoOtherFile) {
+  const std::string_view page = replay_template();
+  const size_t at = page.find(kReplayPlaceholder);
+  ASSERT_NE(at, std::string_view::npos);
+  EXPECT_EQ(page.find(kReplayPlaceholder, at + 1), std::string_view::npos);
+  EXPECT_EQ(page.substr(page.size() - 8), "</html>\n");
+  for (const char* outside : {"<script src", "rel=\"stylesheet\"", "@import", "url(http"})
+    EXPECT_EQ(page.find(outside), std::string_view::npos) << outside;
+}
+
+TEST_F(ReplayFile, IsTheTemplateWithTheDataInPlace) {
+  const Model model = chain(2);
+  const scree::Run run = swing(model, 50, 0.02);
+  write_replay(directory_ / "a.html", model, run);
+  const std::string page = read_file(directory_ / "a.html");
+  EXPECT_EQ(page.find(kReplayPlaceholder), std::string::npos);
+  EXPECT_EQ(data_of_page(page), replay_data(model, run));
+  EXPECT_EQ(page.size(),
+            replay_template().size() - kReplayPlaceholder.size() + replay_json(replay_data(model, run)).size());
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(ReplayFile, SameRunGivesTheSameBytes) {
+  const Model model = chain(3);
+  const scree::Run run = swing(model, 20, 0.02);
+  write_replay(directory_ / "a.html", model, run);
+  write_replay(directory_ / "b.html", model, run);
+  EXPECT_EQ(read_file(directory_ / "a.html"), read_file(directory_ / "b.html"));
+}
+
+TEST_F(ReplayFile, UnwritableTargetsAreInputErrorsAndLeaveNothing) {
+  const Model model = chain(1);
+  const scree::Run run = swing(model, 3, 0.02);
+  EXPECT_THROW(write_replay(directory_ / "missing" / "a.html", model, run), InputError);
+  EXPECT_THROW(write_replay(directory_, model, run), InputError);  // a directory in its place
+  EXPECT_EQ(files(), 0u);
+}
+
+TEST_F(ReplayFile, ARefusedRunLeavesTheOldFileAlone) {
+  const Model model = chain(1);
+  scree::Run run = swing(model, 3, 0.02);
+  write_replay(directory_ / "a.html", model, run);
+  const std::string before = read_file(directory_ / "a.html");
+  run.q[1] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THROW(write_replay(directory_ / "a.html", model, run), InputError);
+  EXPECT_EQ(read_file(directory_ / "a.html"), before);
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST(ReplayBase64, KnownTextsAndRoundTrip) {
+  EXPECT_EQ(base64(""), "");
+  EXPECT_EQ(base64("f"), "Zg==");  // RFC 4648, section 10
+  EXPECT_EQ(base64("fo"), "Zm8=");
+  EXPECT_EQ(base64("foobar"), "Zm9vYmFy");
+  std::string bytes;
+  for (int k = 0; k < 256; ++k) bytes += static_cast<char>(k);
+  EXPECT_EQ(decode_base64(base64(bytes)), bytes);
+}
+
+TEST(ReplayData, PosesAndSeriesSurviveTheRoundTrip) {
+  const Model model = chain(3);
+  const scree::Run run = swing(model, 40, 0.05);  // 20 rows per second: all are kept
+  const Json data = replay_data(model, run);
+  EXPECT_EQ(array<double>(data, data["frames"]["time"]), run.time);
+  EXPECT_EQ(array<double>(data, data["series"]["kinetic_energy"]), run.kinetic_energy);
+  const auto poses = array<float>(data, data["frames"]["poses"]);
+  ASSERT_EQ(poses.size(), 40u * 3 * 7);
+  for (size_t r : {0u, 17u, 39u}) {
+    const Eigen::VectorXd q = Eigen::Map<const Eigen::VectorXd>(run.q.data() + 3 * r, 3);
+    const auto expected = body_poses(model, q);
+    for (size_t b = 0; b < 3; ++b) {
+      const float* p = &poses[7 * (3 * r + b)];
+      const Quat quaternion(p[6], p[3], p[4], p[5]);
+      // float32 rounds by 6e-8 of values below 2; a rotation matrix adds up a few of them
+      EXPECT_LT((Vec3(p[0], p[1], p[2]) - expected[b].p).norm(), 1e-6);
+      EXPECT_LT((quaternion.toRotationMatrix() - expected[b].R).norm(), 1e-6);
+      EXPECT_NEAR(quaternion.norm(), 1, 1e-6);
+    }
+    EXPECT_EQ(array<float>(data, data["series"]["positions"][1])[r], static_cast<float>(run.q[3 * r + 1]));
+  }
+  EXPECT_EQ(data["positions"][1], Json({{"name", "joint1"}, {"unit", "rad"}}));
+}
+
+TEST(ReplayRows, FirstAndLastAreKeptAndTheRestIsEven) {
+  for (size_t recorded : {1u, 2u, 3u, 10u, 97u, 1000u})
+    for (size_t most : {2u, 3u, 7u, 50u, 2000u}) {
+      const RowSelection kept = select_rows(recorded, most);
+      ASSERT_LE(kept.rows.size(), most);
+      EXPECT_EQ(kept.rows.front(), 0u);
+      EXPECT_EQ(kept.rows.back(), recorded - 1);
+      for (size_t i = 1; i + 1 < kept.rows.size(); ++i) EXPECT_EQ(kept.rows[i], i * kept.stride);
+      EXPECT_EQ(kept.stride == 1, recorded <= most);
+      // a smaller stride would not have done
+      if (kept.stride > 1) {
+        EXPECT_GT((recorded - 2) / (kept.stride - 1) + 2, most);
+      }
+    }
+}
+
+TEST(ReplayRows, ARunAtSixtyRowsPerSecondIsKeptWhole) {
+  double time = 0;  // accumulated, as a simulation does: the rounding must not halve the frames
+  for (int k = 0; k < 600; ++k) time += 1.0 / 60;
+  EXPECT_EQ(select_rows(601, most_frames(601, time)).stride, 1u);
+  EXPECT_EQ(select_rows(601, most_frames(601, 0.99 * time)).stride, 2u);
+}
+
+TEST(ReplayLimits, OneRow) {
+  const Model model = chain(1);
+  const Json data = replay_data(model, swing(model, 1, 0.01));
+  EXPECT_EQ(data["frames"]["time"]["count"], 1);
+  EXPECT_EQ(data["series"]["time"]["count"], 1);
+}
+
+TEST(ReplayLimits, ManyRowsAreDecimatedToSixtyPerSecond) {
+  const Model model = chain(2);
+  const scree::Run run = swing(model, 200'000, 1e-3);
+  const Json data = replay_data(model, run);
+  const auto time = array<double>(data, data["frames"]["time"]);
+  EXPECT_EQ(data["recorded_rows"], 200'000);
+  EXPECT_EQ(data["frames"]["stride"], 17);  // 1000 rows per second / 60, rounded up
+  EXPECT_EQ(time.front(), run.time.front());
+  EXPECT_EQ(time.back(), run.time.back());
+  EXPECT_LE(static_cast<double>(time.size() - 1), 60 * run.time.back());
+  EXPECT_LE(data["series"]["time"]["count"].get<size_t>(), kMostSeriesRows);
+  EXPECT_LE(replay_json(data).size(), kReplayBytes);
+}
+
+TEST(ReplayLimits, ManyBodiesLeaveFewerFrames) {
+  const Model model = chain(300);
+  const Json data = replay_data(model, swing(model, 3000, 0.02));
+  const size_t size = replay_json(data).size();
+  EXPECT_LE(size, kReplayBytes);
+  EXPECT_GT(size, kReplayBytes / 2);  // the room is used
+  EXPECT_GT(data["frames"]["stride"], 1);
+}
+
+TEST(ReplayLimits, AModelThatCannotFitIsRefused) {
+  scree::Run run = swing(chain(1), 2, 0.02);
+  run.settings.push_back({"long", std::string(kReplayBytes, 'x')});
+  EXPECT_THROW(replay_data(chain(1), run), InputError);
+}
+
+TEST(ReplayLimits, LargeMeshesAreCoarsenedAndTheReplaySaysSo) {
+  TriangleMesh sheet;  // 300 x 300 squares with a bump: 2.2 MB of triangles alone
+  const int n = 300;
+  for (int i = 0; i <= n; ++i)
+    for (int j = 0; j <= n; ++j) sheet.vertices.push_back({i / 300.0, j / 300.0, 0.1 * std::sin(0.03 * (i + j))});
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) {
+      const int a = i * (n + 1) + j;
+      sheet.triangles.push_back({a, a + n + 1, a + 1});
+      sheet.triangles.push_back({a + 1, a + n + 1, a + n + 2});
+    }
+  const TriangleMesh small = shrink_mesh(sheet, 100'000);
+  EXPECT_LE(packed_size(small), 100'000u);
+  EXPECT_GT(small.triangles.size(), 1000u);
+  Vec3 lowest = Vec3::Ones(), highest = -Vec3::Ones();
+  for (const Vec3& p : small.vertices) {
+    lowest = lowest.cwiseMin(p);
+    highest = highest.cwiseMax(p);
+  }
+  // The outline moves inwards by less than a cell, of which there are more than 30 along a side.
+  EXPECT_LT(lowest.head<2>().norm(), 0.05);
+  EXPECT_LT((highest.head<2>() - Eigen::Vector2d::Ones()).norm(), 0.05);
+  for (const auto& t : small.triangles)
+    for (int k : t) ASSERT_LT(static_cast<size_t>(k), small.vertices.size());
+
+  const Model model = chain(1, std::make_shared<const TriangleMesh>(sheet));
+  const Json data = replay_data(model, swing(model, 100, 0.02));
+  EXPECT_LE(replay_json(data).size(), kReplayBytes);
+  EXPECT_NE(data["note"].get<std::string>().find("coarsened from 180000"), std::string::npos);
+}
+
+TEST(ReplaySeries, ASpikeBetweenKeptRowsIsStillSeen) {
+  const Model model = chain(1);
+  scree::Run run = swing(model, 100'001, 1e-3);
+  run.iterations[70'001] = 48;
+  const Json data = replay_data(model, run);
+  ASSERT_GT(data["series"]["stride"], 1);
+  const auto iterations = array<float>(data, data["series"]["iterations"]);
+  EXPECT_EQ(*std::max_element(iterations.begin(), iterations.end()), 48);
+  EXPECT_EQ(std::count(iterations.begin(), iterations.end(), 48.0f), 1);
+}
+
+TEST(ReplayChecks, NumbersThatAreNotFinite) {
+  const Model model = chain(1);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  // A pose or a time that is no number makes no picture: refused.
+  scree::Run run = swing(model, 3, 0.02);
+  run.q[2] = nan;
+  EXPECT_THROW(replay_data(model, run), InputError);
+  run = swing(model, 3, 0.02);
+  run.time[1] = nan;
+  EXPECT_THROW(replay_data(model, run), InputError);
+  run = swing(model, 3, 0.02);
+  run.time[2] = run.time[1];
+  EXPECT_THROW(replay_data(model, run), InputError);
+  // A residual or an energy that is none is a gap in a plot: kept in the binary arrays, never in the JSON.
+  run = swing(model, 3, 0.02);
+  run.residual[1] = nan;
+  run.kinetic_energy[1] = std::numeric_limits<double>::infinity();
+  const Json data = replay_data(model, run);
+  EXPECT_EQ(replay_json(data).find("null"), std::string::npos);
+  EXPECT_TRUE(std::isnan(array<float>(data, data["series"]["residual"])[1]));
+}
+
+TEST(ReplayChecks, ARunOfAnotherModelOrWithoutRows) {
+  EXPECT_THROW(replay_data(chain(2), swing(chain(3), 5, 0.02)), InputError);
+  EXPECT_THROW(replay_data(chain(1), scree::Run{}), InputError);
+}
+
+TEST(ReplayChecks, HostileStringsStayData) {
+  const Model model = chain(1);
+  scree::Run run = swing(model, 2, 0.02);
+  run.title = "</script><script>alert(1)</script><!-- \xff \x01";
+  const std::string text = replay_json(replay_data(model, run));
+  EXPECT_EQ(text.find('<'), std::string::npos);
+  EXPECT_EQ(Json::parse(text)["title"], "</script><script>alert(1)</script><!-- \xef\xbf\xbd \x01");
+}
+
+}  // namespace
+}  // namespace scree
