@@ -2,9 +2,9 @@
 
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <limits>
 
+#include "formats/files.h"
 #include "scree/error.h"
 #include "scree/kinematics.h"
 #include "sim/replay_data.h"
@@ -84,11 +84,6 @@ template <class T> std::vector<T> array(const Json& data, const Json& ref) {
   EXPECT_LE(ref["offset"].get<size_t>() + sizeof(T) * values.size(), bytes.size());
   std::memcpy(values.data(), bytes.data() + ref["offset"].get<size_t>(), sizeof(T) * values.size());
   return values;
-}
-
-std::string read_file(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 // The JSON between the markers of the data element.
