@@ -82,7 +82,11 @@ function update(): void {
 }
 
 element('theme').addEventListener('click', () => theme.toggle());
-if (view) connectView(view);
+if (view) {
+  connectView(view);
+  const metres = (x: number) => `${Number(x.toPrecision(3))} m`;
+  element('scale').textContent = `Grid at z = ${metres(view.groundHeight)}, cells ${metres(view.cell)}`;
+}
 connectKeys(player, timeline, theme);
 theme.apply();
 update();

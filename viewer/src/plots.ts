@@ -129,7 +129,7 @@ class TimePlot {
         y: log ? { distr: 3 } : { range: (_, low, high) => padded(low, high) },
       },
       axes: [
-        { ...axis, size: 24, gap: 3, values: (_, ticks) => ticks.map((t, i) => (i === ticks.length - 1 ? `${t} s` : `${t}`)) },
+        { ...axis, size: 24, gap: 3, values: (_, ticks) => ticks.map((t, i) => (i === 0 ? `${t} s` : `${t}`)) },
         {
           ...axis, gap: 4, values: (_, ticks) => tickTexts(ticks, log === true),
           size: (_, texts) => Math.max(54, 14 + 6.5 * Math.max(0, ...(texts ?? []).map((t) => t.length))),
@@ -160,7 +160,9 @@ function tickTexts(ticks: (number | null)[], log: boolean): string[] {
   const spacing = values.length > 1 ? Math.abs(values[1] - values[0]) : 1;
   const largest = Math.max(...values.map(Math.abs));
   if (largest >= 1e6 || largest < 1e-3) return values.map((v) => (v === 0 ? '0' : String(Number(v.toPrecision(3)))));
-  return values.map((v) => v.toFixed(Math.min(10, Math.max(0, -Math.floor(Math.log10(spacing * 1.001))))));
+  let digits = 0;
+  while (digits < 10 && Math.abs(spacing * 10 ** digits - Math.round(spacing * 10 ** digits)) > 1e-6) ++digits;
+  return values.map((v) => v.toFixed(digits));
 }
 
 // A little room above and below; a constant gets a band around it instead of a range of rounding errors.

@@ -2,7 +2,7 @@
 import * as THREE from 'three';
 import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
 import type { Replay, Shape } from './data';
-import { makeGrid } from './grid';
+import { cellSize, makeGrid } from './grid';
 import { Motion } from './motion';
 import { ShapeFactory, shapeColours, visibleShapes } from './shapes';
 import { cssColour } from './theme';
@@ -11,12 +11,18 @@ export type Layer = 'collision' | 'frames' | 'trail';
 
 const VIEW_DIRECTION = new THREE.Vector3(0.75, -1.35, 0.6).normalize();  // planar models move in the x-z plane
 const LIGHT_DIRECTION = new THREE.Vector3(-0.45, -0.6, 1.3).normalize();
-const FAR_TRAVEL = 6;  // a motion this much larger than the model is followed instead of framed whole
+const FAR_TRAVEL = 3;  // a motion this much larger than the model is followed instead of framed whole
 const MOST_SAMPLES = 100;  // frames looked at to frame the motion
 const MARGIN = 1.2;        // room around what is framed
 
 function makeAxes(length: number): THREE.AxesHelper {
   return new THREE.AxesHelper(length).setColors('#cc4b41', '#4a9c5d', '#3f76c4');
+}
+
+// z = 0, or below what hangs under it: a pendulum is not looked at through the floor.
+function groundHeight(box: THREE.Box3, cell: number): number {
+  const sunk = box.min.z < -0.1 * box.getSize(new THREE.Vector3()).length();
+  return sunk ? Math.floor(box.min.z / cell) * cell : 0;
 }
 
 export class View {
@@ -38,6 +44,8 @@ export class View {
   private following = false;
   private pending = false;
   readonly startsFollowing: boolean;
+  readonly groundHeight: number;  // [m] z of the grid
+  readonly cell: number;          // [m] of the grid
 
   // Throws if the browser has no WebGL.
   constructor(private readonly canvas: HTMLCanvasElement, private readonly replay: Replay, readonly motion: Motion) {
@@ -53,7 +61,11 @@ export class View {
     const travel = this.motionBox.getSize(new THREE.Vector3()).length();
     this.startsFollowing = travel > FAR_TRAVEL * this.modelSize;
     const scale = this.startsFollowing ? this.modelSize : travel;
-    const middle = (this.startsFollowing ? first : this.motionBox).getCenter(new THREE.Vector3());
+    const shown = this.startsFollowing ? first : this.motionBox;
+    const hasPlane = shapes.some((s) => s.type === 'plane');
+    this.groundHeight = hasPlane ? 0 : groundHeight(shown, cellSize(scale));
+    this.cell = cellSize(scale);
+    const middle = shown.getCenter(new THREE.Vector3()).setZ(this.groundHeight);
 
     this.bodies = replay.bodies.map(() => new THREE.Group());
     this.layers = { collision: new THREE.Group(), frames: new THREE.Group(), trail: new THREE.Group() };
@@ -73,9 +85,9 @@ export class View {
 
     this.grid = makeGrid(middle, scale);
     this.scene.add(this.grid);
-    if (!shapes.some((s) => s.type === 'plane')) {  // a plane shows the shadow itself
+    if (!hasPlane) {  // a plane shows the shadow itself
       const ground = new THREE.Mesh(new THREE.PlaneGeometry(40 * scale, 40 * scale), new THREE.ShadowMaterial());
-      ground.position.set(middle.x, middle.y, 0);
+      ground.position.copy(middle);
       ground.receiveShadow = true;
       this.scene.add(ground);
     }

@@ -54,6 +54,8 @@ export class ShapeFactory {
     const material = new THREE.MeshStandardMaterial({
       color: colour, roughness: 0.62, metalness: 0.05, opacity, transparent: opacity < 1, depthWrite: opacity >= 1,
       side: shape.type === 'mesh' ? THREE.DoubleSide : THREE.FrontSide,
+      // Neighbouring links often share a round cap: without an order of depth the two flicker.
+      polygonOffset: shape.body > 0, polygonOffsetFactor: 2 * (shape.body % 3), polygonOffsetUnits: 8 * (shape.body % 3),
     });
     const object = this.place(shape, material);
     object.castShadow = object.receiveShadow = true;
