@@ -31,7 +31,7 @@ const FRAGMENT = `
   }`;
 
 // Grid cells are a power of ten below the size of what is shown [m].
-export const cellSize = (scale: number): number => 10 ** Math.floor(Math.log10(scale / 2));
+export const cellSize = (scale: number): number => 10 ** Math.floor(Math.log10(scale / 3));
 
 export function makeGrid(centre: THREE.Vector3, scale: number): THREE.Mesh<THREE.PlaneGeometry, THREE.ShaderMaterial> {
   const reach = 8 * scale;

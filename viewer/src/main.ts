@@ -20,7 +20,7 @@ function fillTexts(replay: Replay): void {
   element('title').textContent = replay.title || replay.model;
   const shown = frames.stride === series.stride
     ? `showing ${describeRows(frames.stride, recorded)}`
-    : `3-D shows ${describeRows(frames.stride, recorded)}, plots ${describeRows(series.stride, recorded)}`;
+    : `3\u2011D shows ${describeRows(frames.stride, recorded)}, plots ${describeRows(series.stride, recorded)}`;
   element('subtitle').textContent =
     `${replay.model} \u00b7 ${bodies.length} ${bodies.length === 1 ? 'body' : 'bodies'} \u00b7 ` +
     `${Number(length.toPrecision(6))} s \u00b7 ${shown}`;
@@ -40,7 +40,7 @@ function fillTexts(replay: Replay): void {
     row.insertCell().textContent = value;
   }
   const notes = [
-    `3-D view: ${describeRows(frames.stride, recorded)} (${frames.time.length} frames, at most 60 per second), first and last included; in between positions are interpolated.`,
+    `3\u2011D view: ${describeRows(frames.stride, recorded)} (${frames.time.length} frames, at most 60 per second), first and last included; in between positions are interpolated.`,
     `Plots: ${describeRows(series.stride, recorded)} (${series.time.length} points), first and last included.`,
     series.stride > 1 ? 'Iterations, substeps, rejected tries and residual are the largest of the rows each point stands for.' : '',
     replay.note,
@@ -53,7 +53,7 @@ function makeView(replay: Replay, motion: Motion): View | undefined {
     return new View(element<HTMLCanvasElement>('view'), replay, motion);
   } catch (error) {
     const message = element('no-webgl');
-    message.textContent = 'No 3-D view: this browser does not offer WebGL 2. Plots, timeline and settings work as usual.';
+    message.textContent = 'No 3\u2011D view: this browser does not offer WebGL 2. Plots, timeline and settings work as usual.';
     message.hidden = false;
     element('view').hidden = element('tools').hidden = true;
     console.warn(error);

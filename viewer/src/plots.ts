@@ -23,7 +23,7 @@ const format = (value: number): string => {
   if (!Number.isFinite(value)) return '\u2013';
   const size = Math.abs(value);
   if (Number.isInteger(value) && size < 1e6) return String(value);
-  return size !== 0 && (size < 1e-3 || size >= 1e5) ? value.toExponential(2) : value.toPrecision(5);
+  return size !== 0 && (size < 1e-3 || size >= 1e5) ? value.toExponential(1) : value.toPrecision(4);
 };
 
 const colour = (curve: Curve): string => css(`--curve-${curve.colour % COLOURS}`);

@@ -86,7 +86,8 @@ export class View {
     this.grid = makeGrid(middle, scale);
     this.scene.add(this.grid);
     if (!hasPlane) {  // a plane shows the shadow itself
-      const ground = new THREE.Mesh(new THREE.PlaneGeometry(40 * scale, 40 * scale), new THREE.ShadowMaterial());
+      const ground = new THREE.Mesh(new THREE.PlaneGeometry(40 * scale, 40 * scale),
+                                    new THREE.ShadowMaterial({ depthWrite: false }));  // the grid lies in it
       ground.position.copy(middle);
       ground.receiveShadow = true;
       this.scene.add(ground);

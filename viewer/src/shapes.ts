@@ -64,9 +64,10 @@ export class ShapeFactory {
 
   // A tint, and the shadows that fall on it; behind the grid, which may lie in it.
   private planeObject(shape: Shape, colour: THREE.Color): THREE.Mesh {
-    const behind = { polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1, side: THREE.DoubleSide };
+    const behind = { polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1, depthWrite: false,
+                     side: THREE.DoubleSide };
     const object = this.place(shape, new THREE.MeshBasicMaterial({
-      ...behind, color: colour, opacity: 0.2 * shape.rgba[3], transparent: true, depthWrite: false, vertexColors: true,
+      ...behind, color: colour, opacity: 0.2 * shape.rgba[3], transparent: true, vertexColors: true,
     }));
     const shadow = new THREE.Mesh(object.geometry, new THREE.ShadowMaterial(behind));
     shadow.receiveShadow = true;
