@@ -9,6 +9,7 @@
 
 #include "scree/error.h"
 #include "scree/kinematics.h"
+#include "sim/coordinate_names.h"
 
 namespace scree {
 namespace {
@@ -141,28 +142,17 @@ Json describe_shapes(const Model& model, const MeshTable& table) {
   return shapes;
 }
 
-// Name and unit of every entry of q.
+// Name and unit of every entry of q; a quaternion has none.
 Json describe_positions(const Model& model) {
-  struct Entry {
-    const char *suffix, *unit;
-  };
-  static constexpr Entry kPlanar[] = {{" u1", "m"}, {" u2", "m"}, {" angle", "rad"}};
-  static constexpr Entry kFloating[] = {{" x", "m"}, {" y", "m"}, {" z", "m"}, {" qw", ""},
-                                        {" qx", ""}, {" qy", ""}, {" qz", ""}};
+  const std::vector<std::string> names = position_names(model);
   Json positions = Json::array();
-  const auto add = [&](const Joint& joint, const Entry& e) {
-    positions.push_back({{"name", joint.name + e.suffix}, {"unit", e.unit}});
-  };
-  for (const Joint& joint : model.joints()) {
-    if (joint.type == JointType::revolute || joint.type == JointType::continuous) add(joint, {"", "rad"});
-    if (joint.type == JointType::prismatic) add(joint, {"", "m"});
-    if (joint.type == JointType::planar)
-      for (const Entry& e : kPlanar) add(joint, e);
-    if (joint.type == JointType::floating)
-      for (const Entry& e : kFloating) add(joint, e);
-    if (joint.type == JointType::ball)
-      for (size_t k = 3; k < 7; ++k) add(joint, kFloating[k]);
-  }
+  for (const Joint& joint : model.joints())
+    for (int k = 0; k < position_count(joint.type); ++k) {
+      const bool length = joint.type == JointType::prismatic || (joint.type == JointType::planar && k < 2) ||
+                          (joint.type == JointType::floating && k < 3);
+      const bool quaternion = joint.type == JointType::ball || (joint.type == JointType::floating && k >= 3);
+      positions.push_back({{"name", names[positions.size()]}, {"unit", length ? "m" : quaternion ? "" : "rad"}});
+    }
   return positions;
 }
 
