@@ -1,1 +1,86 @@
-int main() { return 2; }
+// scree <verb>: data on stdout, messages on stderr, exit 0 done / 1 the computation failed / 2 wrong usage or input.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+
+#include "model/names.h"
+#include "scree/error.h"
+#include "sim/build_info.h"
+#include "terminal.h"
+#include "verbs.h"
+
+namespace scree::cli {
+namespace {
+
+std::vector<std::string> verb_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* verb : app.get_subcommands({})) names.push_back(verb->get_name());
+  return names;
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+// CLI11 says what it did not expect; say also what it would have.
+std::string usage_error(const CLI::App& app, const std::vector<std::string>& arguments, const CLI::ParseError& error) {
+  const std::vector<std::string> verbs = verb_names(app);
+  const std::string first = arguments.empty() ? "" : arguments[0];
+  if (first.empty()) return fmt::format("no verb given, expected {} (see scree --help)", fmt::join(verbs, ", "));
+  const bool verb_known = std::find(verbs.begin(), verbs.end(), first) != verbs.end();
+  if (!verb_known && first[0] != '-') return fmt::format("unknown verb \"{}\"{}", first, suggestion(first, verbs));
+  const CLI::App& verb = verb_known ? *app.get_subcommand(first) : app;
+  const std::vector<std::string> known = option_names(verb);
+  for (const std::string& argument : arguments) {
+    const std::string name = argument.substr(0, argument.find('='));
+    if (name.starts_with("--") && name.size() > 2 && std::find(known.begin(), known.end(), name) == known.end())
+      return fmt::format("unknown option {}{}", name, suggestion(name, known));
+  }
+  return fmt::format("{}{} (see scree {}--help)", verb_known ? first + ": " : "", error.what(),
+                     verb_known ? first + " " : "");
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Articulated rigid bodies: simulate, record, check and convert robot models.", "scree");
+  app.set_version_flag("--version", fmt::format("scree {} ({})", version(), compiler()));
+  app.set_help_flag("--help", "Print this help and exit");
+  app.require_subcommand(1);
+  app.footer(
+      "Data goes to stdout, messages to stderr. SI units and radians.\n"
+      "Exit codes: 0 done, 1 the computation failed, 2 wrong usage or input.");
+  Action action;
+  add_sim(app, action);
+  add_check(app, action);
+  add_view(app, action);
+  add_convert(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // --help, --version
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    print_error(usage_error(app, std::vector<std::string>(argv + 1, argv + argc), error));
+    return 2;
+  }
+  return action();
+}
+
+}  // namespace
+}  // namespace scree::cli
+
+int main(int argc, char** argv) {
+  try {
+    return scree::cli::run(argc, argv);
+  } catch (const scree::InputError& error) {
+    scree::cli::print_error(error.what());
+    return 2;
+  } catch (const std::bad_alloc&) {
+    scree::cli::print_error("out of memory");
+  } catch (const std::exception& error) {
+    scree::cli::print_error(error.what());
+  }
+  return 1;
+}

@@ -17,7 +17,7 @@ enum class RunStatus {
 };
 const char* run_status_name(RunStatus status);
 
-// One row per recorded instant; row 0 is the initial state (its report columns are zero).
+// One row per recorded instant; row 0 is the initial state (energies are its own, other report columns are zero).
 struct Run {
   std::string title;
   RunStatus status = RunStatus::complete;

@@ -1,0 +1,126 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "options.h"
+#include "scree/scene.h"
+#include "terminal.h"
+#include "verbs.h"
+
+namespace scree::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct CheckOptions {
+  std::string file;
+  ModelFlags model;
+  bool all = false, json = false;
+};
+
+struct Checked {
+  std::optional<Model> model;  // absent if anything was rejected
+  ImportReport report;
+};
+
+bool is_scene(const std::filesystem::path& file) {
+  std::string extension = file.extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  return extension == ".toml";
+}
+
+Checked check_file(const CheckOptions& options) {
+  const UrdfOptions urdf_options = options.model.urdf_options();
+  Checked checked;
+  if (is_scene(options.file)) {
+    SceneOverrides overrides;
+    overrides.search_path = urdf_options.search_path;
+    overrides.repair_inertia = urdf_options.repair_inertia;
+    Scene scene = load_scene(options.file, overrides);
+    checked.model = std::move(scene.model);
+    checked.report = std::move(scene.import_report);
+  } else {
+    checked.model = check_urdf(options.file, urdf_options, checked.report);
+  }
+  return checked;
+}
+
+void print_report(const CheckOptions& options, const Checked& checked) {
+  Json json;
+  json["file"] = options.file;
+  json["model_file"] = checked.report.file;
+  json["model"] = nullptr;
+  if (const auto& model = checked.model)
+    json["model"] = {{"name", model->name()},
+                     {"bodies", model->bodies().size()},
+                     {"dofs", model->nv()},
+                     {"total_mass", model->total_mass()},
+                     {"shapes", model->shapes().size()},
+                     {"frames", model->frames().size()},
+                     {"contact_points", model->contact_points().size()}};
+  for (const ImportVerdict verdict : {ImportVerdict::mapped, ImportVerdict::ignored, ImportVerdict::rejected})
+    json[import_verdict_name(verdict)] = checked.report.count(verdict);
+  json["entries"] = Json::array();
+  for (const ImportEntry& entry : checked.report.entries)
+    json["entries"].push_back({{"place", entry.place},
+                               {"line", entry.line},
+                               {"verdict", import_verdict_name(entry.verdict)},
+                               {"note", entry.note}});
+  print_json(json);
+}
+
+void print_table(const CheckOptions& options, const Checked& checked) {
+  const ImportReport& report = checked.report;
+  std::vector<std::pair<std::string, std::string>> rows = {{"file", options.file}};
+  if (report.file != options.file) rows.emplace_back("model file", report.file);
+  if (const auto& model = checked.model)
+    rows.emplace_back("model",
+                      fmt::format("{}: {} bodies, {} dofs, {:.6g} kg, {} shapes, {} frames, {} contact points",
+                                  model->name(), model->bodies().size(), model->nv(), model->total_mass(),
+                                  model->shapes().size(), model->frames().size(), model->contact_points().size()));
+  rows.emplace_back("report", fmt::format("{} mapped, {} ignored, {} rejected", report.count(ImportVerdict::mapped),
+                                          report.count(ImportVerdict::ignored), report.count(ImportVerdict::rejected)));
+  print_pairs(rows);
+
+  const auto wanted = [&](const ImportEntry& entry) { return options.all || entry.verdict != ImportVerdict::mapped; };
+  size_t width = 0;
+  for (const ImportEntry& entry : report.entries)
+    if (wanted(entry)) width = std::max(width, entry.place.size());
+  if (width > 0) fmt::print("\n{:>6}  {:<8}  {:<{}}  {}\n", "line", "verdict", "place", width, "note");
+  for (const ImportEntry& entry : report.entries)
+    if (wanted(entry))
+      fmt::print("{:>6}  {:<8}  {:<{}}  {}\n", entry.line, import_verdict_name(entry.verdict), entry.place, width,
+                 entry.note);
+}
+
+int check(const CheckOptions& options) {
+  const Checked checked = check_file(options);
+  if (options.json)
+    print_report(options, checked);
+  else
+    print_table(options, checked);
+  if (checked.model) return 0;
+  print_error(
+      fmt::format("{}: {} rejected, expected none", options.file, checked.report.count(ImportVerdict::rejected)));
+  return 2;
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, Action& action) {
+  CLI::App* verb = app.add_subcommand("check", "Report what became of every element of a model or scene file");
+  auto options = std::make_shared<CheckOptions>();
+  verb->add_option("file", options->file, "Model (.urdf) or scene (.toml)")->required()->type_name("FILE");
+  options->model.add_search_path(*verb);
+  options->model.add_base(*verb);
+  options->model.add_repair_inertia(*verb);
+  verb->add_flag("--all", options->all, "List what was mapped too, not only what was ignored or rejected");
+  verb->add_flag("--json", options->json, "Print one JSON object (SI units) on stdout");
+  verb->callback([options, &action] { action = [options] { return check(*options); }; });
+}
+
+}  // namespace scree::cli

@@ -1,0 +1,62 @@
+#include "options.h"
+
+#include <fmt/format.h>
+
+#include "scree/error.h"
+#include "sim/atomic_file.h"
+#include "sim/base_type.h"
+
+namespace scree::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool same_file(const fs::path& a, const fs::path& b) {
+  std::error_code error;
+  return fs::equivalent(a, b, error) || fs::weakly_canonical(fs::absolute(a)) == fs::weakly_canonical(fs::absolute(b));
+}
+
+}  // namespace
+
+void ModelFlags::add_search_path(CLI::App& verb) {
+  verb.add_option("--search-path", search_path, "Folder to look in for package:// and relative meshes (repeatable)")
+      ->type_name("DIR")
+      ->check(CLI::Validator(CLI::ExistingDirectory).description(""))
+      ->expected(1)
+      ->take_all();
+}
+
+void ModelFlags::add_base(CLI::App& verb) {
+  verb.add_option("--base", base, "How the world carries the root link: fixed, planar or floating")->type_name("TYPE");
+}
+
+void ModelFlags::add_repair_inertia(CLI::App& verb) {
+  verb.add_flag("--repair-inertia", repair_inertia, "Replace inertias no body can have by the nearest valid ones");
+}
+
+UrdfOptions ModelFlags::urdf_options() const {
+  UrdfOptions options;
+  options.search_path = paths();
+  options.repair_inertia = repair_inertia;
+  try {
+    if (!base.empty()) options.base = base_type_from_name(base);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("--base: {}", error.what()));
+  }
+  return options;
+}
+
+void check_outputs(const std::vector<fs::path>& outputs, const std::vector<fs::path>& inputs) {
+  std::vector<fs::path> taken = inputs;
+  for (const fs::path& output : outputs) {
+    if (output.empty()) continue;
+    for (const fs::path& other : taken)
+      if (same_file(output, other))
+        throw InputError(fmt::format("{}: would overwrite {}, expected another name", output.string(),
+                                     &other - taken.data() < std::ssize(inputs) ? "an input" : "another output"));
+    check_writable(output);
+    taken.push_back(output);
+  }
+}
+
+}  // namespace scree::cli

@@ -1,0 +1,145 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "interrupt.h"
+#include "options.h"
+#include "scree/run.h"
+#include "terminal.h"
+#include "verbs.h"
+
+namespace scree::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct SimOptions {
+  std::string scene, integrator, out, html;
+  std::optional<double> dt, duration;
+  ModelFlags model;
+  bool json = false, quiet = false;
+};
+
+// What both the table and the JSON object tell.
+struct Summary {
+  size_t steps;
+  long long subdivided, iterations;
+  double iterations_per_step, speed, energy, energy_change;
+
+  explicit Summary(const Run& run)
+      : steps(run.rows() - 1),
+        subdivided(std::count_if(run.substeps.begin(), run.substeps.end(), [](int n) { return n > 1; })),
+        iterations(std::accumulate(run.iterations.begin(), run.iterations.end(), 0LL)),
+        iterations_per_step(steps ? static_cast<double>(iterations) / static_cast<double>(steps) : 0),
+        speed(run.wall_time > 0 ? run.time.back() / run.wall_time : 0),
+        energy(run.kinetic_energy.back() + run.potential_energy.back()),
+        energy_change(energy - run.kinetic_energy.front() - run.potential_energy.front()) {}
+};
+
+std::string failure_of(const Run& run) {
+  for (const auto& [name, value] : run.settings)
+    if (name == "failure") return value;
+  return fmt::format("interrupted at {:.6g} s", run.time.back());
+}
+
+void print_summary(const Scene& scene, const Run& run, const SimOptions& options) {
+  const Summary summary(run);
+  Json json;
+  json["title"] = run.title;
+  json["scene"] = scene.file.string();
+  json["model"] = scene.model.name();
+  json["status"] = run_status_name(run.status);
+  json["failure"] = run.status == RunStatus::complete ? Json() : Json(failure_of(run));
+  json["integrator"] = integrator_name(scene.options.integrator);
+  json["dt"] = scene.options.dt;
+  json["duration"] = scene.duration;
+  json["dofs"] = scene.model.nv();
+  json["total_mass"] = scene.model.total_mass();
+  json["final_time"] = run.time.back();
+  json["final_q"] = std::vector<double>(run.q.end() - scene.model.nq(), run.q.end());
+  json["final_v"] = std::vector<double>(run.v.end() - scene.model.nv(), run.v.end());
+  json["kinetic_energy"] = run.kinetic_energy.back();
+  json["potential_energy"] = run.potential_energy.back();
+  json["energy_change"] = summary.energy_change;
+  json["steps"] = summary.steps;
+  json["subdivided_steps"] = summary.subdivided;
+  json["iterations"] = summary.iterations;
+  json["wall_time"] = run.wall_time;
+  json["speed"] = summary.speed;
+  json["final_state_hash"] = fmt::format("{:016x}", run.final_state_hash);
+  json["out"] = options.out.empty() ? Json() : Json(options.out);
+  json["html"] = options.html.empty() ? Json() : Json(options.html);
+  print_json(json);
+}
+
+void print_table(const Scene& scene, const Run& run) {
+  const Summary summary(run);
+  print_pairs(
+      {{"title", run.title},
+       {"model", fmt::format("{}, {} dofs, {:.6g} kg", scene.model.name(), scene.model.nv(), scene.model.total_mass())},
+       {"status", run_status_name(run.status)},
+       {"final time", fmt::format("{:.6g} s", run.time.back())},
+       {"energy", fmt::format("{:.6g} J, changed by {:.3g} J", summary.energy, summary.energy_change)},
+       {"steps", fmt::format("{} of {:.6g} s ({}), {} subdivided", summary.steps, scene.options.dt,
+                             integrator_name(scene.options.integrator), summary.subdivided)},
+       {"iterations", fmt::format("{}, {:.2f} per step", summary.iterations, summary.iterations_per_step)},
+       {"speed", fmt::format("{:.3g} x real time ({:.3g} s)", summary.speed, run.wall_time)},
+       {"state hash", fmt::format("{:016x}", run.final_state_hash)}});
+}
+
+int simulate(const SimOptions& options) {
+  SceneOverrides overrides;
+  overrides.dt = options.dt;
+  overrides.duration = options.duration;
+  if (!options.integrator.empty()) overrides.integrator = integrator_from_name(options.integrator);
+  overrides.search_path = options.model.paths();
+  overrides.repair_inertia = options.model.repair_inertia;
+  const Scene scene = load_scene(options.scene, overrides);
+  check_outputs({options.out, options.html}, {scene.file, scene.import_report.file});
+
+  catch_interrupts();
+  Run run;
+  {
+    Progress progress(!options.quiet && !options.json);
+    run = run_scene(scene, [&](double time, double duration) {
+      progress.update(time, duration);
+      return !interrupted();
+    });
+  }
+  if (!options.out.empty()) write_run(options.out, scene.model, run);
+  if (!options.html.empty()) write_replay(options.html, scene.model, run);
+
+  if (options.json)
+    print_summary(scene, run, options);
+  else if (!options.quiet)
+    print_table(scene, run);
+  if (!options.quiet && !options.json)
+    for (const std::string& file : {options.out, options.html})
+      if (!file.empty()) print_message("wrote " + file);
+  if (run.status == RunStatus::complete) return 0;
+  print_error(failure_of(run));
+  return 1;
+}
+
+}  // namespace
+
+void add_sim(CLI::App& app, Action& action) {
+  CLI::App* verb = app.add_subcommand("sim", "Run a scene, record it, write a run file or an HTML replay");
+  auto options = std::make_shared<SimOptions>();
+  verb->add_option("scene", options->scene, "Scene file (.toml)")->required()->type_name("SCENE.toml");
+  verb->add_option("--dt", options->dt, "Time step [s], in place of the scene's")->type_name("S");
+  verb->add_option("--duration", options->duration, "Simulated time [s], in place of the scene's")->type_name("S");
+  verb->add_option("--integrator", options->integrator, "pbd or rk4, in place of the scene's")->type_name("NAME");
+  options->model.add_search_path(*verb);
+  options->model.add_repair_inertia(*verb);
+  verb->add_option("--out", options->out, "Write the recording as HDF5, one row per step")->type_name("RUN.h5");
+  verb->add_option("--html", options->html, "Write a replay that opens offline in a browser")->type_name("REPLAY.html");
+  verb->add_flag("--json", options->json, "Print one JSON object (SI units) on stdout");
+  verb->add_flag("--quiet", options->quiet, "Print errors only");
+  verb->callback([options, &action] { action = [options] { return simulate(*options); }; });
+}
+
+}  // namespace scree::cli

@@ -1,0 +1,50 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "options.h"
+#include "scree/run.h"
+#include "terminal.h"
+#include "verbs.h"
+
+namespace scree::cli {
+namespace {
+
+struct ViewOptions {
+  std::string run, html;
+  bool json = false;
+};
+
+int view(const ViewOptions& options) {
+  check_outputs({options.html}, {options.run});
+  const LoadedRun loaded = read_run(options.run);
+  write_replay(options.html, loaded.model, loaded.run);
+  if (options.json) {
+    nlohmann::ordered_json json;
+    json["run"] = options.run;
+    json["html"] = options.html;
+    json["title"] = loaded.run.title;
+    json["status"] = run_status_name(loaded.run.status);
+    json["rows"] = loaded.run.rows();
+    print_json(json);
+  } else {
+    print_message("wrote " + options.html);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_view(CLI::App& app, Action& action) {
+  CLI::App* verb = app.add_subcommand("view", "Make an HTML replay from a run file");
+  auto options = std::make_shared<ViewOptions>();
+  verb->add_option("run", options->run, "Run file (.h5)")->required()->type_name("RUN.h5");
+  verb->add_option("--html", options->html, "Where to write the replay, which opens offline in a browser")
+      ->required()
+      ->type_name("REPLAY.html");
+  verb->add_flag("--json", options->json, "Print one JSON object on stdout");
+  verb->callback([options, &action] { action = [options] { return view(*options); }; });
+}
+
+}  // namespace scree::cli

@@ -1,0 +1,14 @@
+// Names of the entries of q and v, for run files and plots: "hip", "base.x", "base.qw", "base.wz", ...
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scree/model.h"
+
+namespace scree {
+
+std::vector<std::string> position_names(const Model& model);  // nq
+std::vector<std::string> velocity_names(const Model& model);  // nv
+
+}  // namespace scree

@@ -1,0 +1,190 @@
+#include "sim/toml_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <limits>
+
+#include "model/names.h"
+#include "scree/error.h"
+#include "sim/one_line.h"
+
+namespace scree {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uintmax_t kLargestFile = 16u << 20;  // [bytes]
+constexpr int kLongestKey = 32;                     // parts of a dotted key; scenes need 4
+constexpr double kLargestNumber = 1e12;             // SI; as in models
+
+std::string read_text(const fs::path& file) {
+  const auto refuse = [&](const std::string& why) { throw InputError(fmt::format("{}: {}", file.string(), why)); };
+  std::error_code error;
+  const fs::file_status status = fs::status(file, error);
+  if (!fs::exists(status)) refuse("no such file, expected a scene (.toml)");
+  if (fs::is_directory(status)) refuse("is a directory, expected a scene (.toml)");
+  if (!fs::is_regular_file(status)) refuse("is not a regular file, expected a scene (.toml)");
+  const std::uintmax_t size = fs::file_size(file, error);
+  if (error) refuse(error.message());
+  if (size > kLargestFile) refuse(fmt::format("has {} bytes, expected at most {}", size, kLargestFile));
+  std::ifstream stream(file, std::ios::binary);
+  std::string text(static_cast<size_t>(size), '\0');
+  if (!stream.read(text.data(), static_cast<std::streamsize>(size))) refuse("cannot be read");
+  return text;
+}
+
+// The parser bounds nested values but not the parts of dotted keys; its tables are freed recursively, so a key of
+// 100000 parts would overflow the stack. Returns the line of the first such key, 0 if there is none.
+int line_of_endless_key(std::string_view text) {
+  int line = 1, parts = 1;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\n') ++line;
+    if (c == '.' && ++parts > kLongestKey) return line;
+    if (c == '\n' || c == '=' || c == ',' || c == '[' || c == '{') parts = 1;
+    if (c == '#') i = std::min(text.find('\n', i), text.size()) - 1;
+    if (c == '"' || c == '\'') {  // skip the string: what looks like a key in it is none
+      const std::string quote(text.substr(i, 3) == std::string(3, c) ? 3u : 1u, c);
+      for (i += quote.size(); i < text.size() && text.substr(i, quote.size()) != quote; ++i) {
+        if (text[i] == '\n') ++line;
+        if (text[i] == '\\' && c == '"') ++i;
+      }
+      i += quote.size() - 1;
+      for (int k = 0; k < 2 && quote.size() == 3 && i + 1 < text.size() && text[i + 1] == c; ++k) ++i;  // """""
+    }
+  }
+  return 0;
+}
+
+std::string shown(const toml::node& node) {
+  if (const auto* s = node.as_string()) {
+    constexpr size_t kShown = 60;
+    return fmt::format("\"{}{}\"", one_line(s->get().substr(0, kShown)), s->get().size() > kShown ? "..." : "");
+  }
+  if (const auto* i = node.as_integer()) return fmt::format("{}", i->get());
+  if (const auto* f = node.as_floating_point()) return fmt::format("{}", f->get());
+  if (const auto* b = node.as_boolean()) return b->get() ? "true" : "false";
+  if (const auto* a = node.as_array()) return fmt::format("an array of {}", a->size());
+  return node.is_table() ? "a table" : "a date or time";
+}
+
+}  // namespace
+
+toml::table parse_toml_file(const fs::path& file, std::string& text) {
+  text = read_text(file);
+  if (const int line = line_of_endless_key(text))
+    throw InputError(fmt::format("{}:{}: a key has more than {} parts", file.string(), line, kLongestKey));
+  try {
+    return toml::parse(std::string_view(text), std::string_view(file.native()));
+  } catch (const toml::parse_error& error) {
+    throw InputError(fmt::format("{}:{}:{}: {}", file.string(), error.source().begin.line, error.source().begin.column,
+                                 one_line(error.description())));
+  }
+}
+
+TomlReader::TomlReader(const toml::table& table, std::string file, std::string name)
+    : table_(&table), file_(std::move(file)), name_(std::move(name)) {}
+
+std::optional<double> TomlReader::number(const std::string& key) const {
+  const toml::node* node = table_->get(key);
+  return node ? std::optional(to_number(key, *node)) : std::nullopt;
+}
+
+std::optional<int> TomlReader::integer(const std::string& key) const {
+  const toml::node* node = table_->get(key);
+  if (!node) return {};
+  const auto* value = node->as_integer();
+  if (!value || std::abs(static_cast<double>(value->get())) > std::numeric_limits<int>::max())
+    fail_type(key, *node, "a whole number");
+  return static_cast<int>(value->get());
+}
+
+std::optional<bool> TomlReader::boolean(const std::string& key) const {
+  const toml::node* node = table_->get(key);
+  if (!node) return {};
+  if (!node->is_boolean()) fail_type(key, *node, "true or false");
+  return node->as_boolean()->get();
+}
+
+std::optional<std::string> TomlReader::string(const std::string& key) const {
+  const toml::node* node = table_->get(key);
+  if (!node) return {};
+  if (!node->is_string()) fail_type(key, *node, "a string");
+  const std::string& value = node->as_string()->get();
+  if (one_line(value) != value) fail_type(key, *node, "no control characters");
+  return value;
+}
+
+std::optional<std::vector<std::string>> TomlReader::strings(const std::string& key) const {
+  const toml::node* node = table_->get(key);
+  if (!node) return {};
+  if (!node->is_array()) fail_type(key, *node, "an array of strings");
+  std::vector<std::string> values;
+  for (const toml::node& item : *node->as_array()) {
+    if (!item.is_string()) fail_type(key, item, "an array of strings");
+    values.push_back(item.as_string()->get());
+  }
+  return values;
+}
+
+std::optional<TomlReader> TomlReader::table(const std::string& key) const {
+  const toml::node* node = table_->get(key);
+  if (!node) return {};
+  if (!node->is_table()) fail_type(key, *node, "a table");
+  return TomlReader(*node->as_table(), file_, name_.empty() ? key : name_ + "." + key);
+}
+
+std::optional<std::vector<double>> TomlReader::numbers(const std::string& key, int count) const {
+  const toml::node* node = table_->get(key);
+  if (!node) return {};
+  if (count == 1) return std::vector<double>{to_number(key, *node)};
+  const toml::array* array = node->as_array();
+  if (!array || array->size() != static_cast<size_t>(count))
+    fail_type(key, *node, fmt::format("an array of {} numbers", count));
+  std::vector<double> values;
+  for (const toml::node& item : *array) values.push_back(to_number(key, item));
+  return values;
+}
+
+std::vector<std::string> TomlReader::keys() const {
+  std::vector<std::pair<toml::source_position, std::string>> found;  // the table itself sorts by name
+  for (const auto& [key, node] : *table_) found.emplace_back(key.source().begin, std::string(key.str()));
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> names;
+  for (auto& [position, key] : found) names.push_back(std::move(key));
+  return names;
+}
+
+void TomlReader::check_keys(const std::vector<std::string>& known) const {
+  for (const std::string& key : keys())
+    if (std::find(known.begin(), known.end(), key) == known.end()) fail(key, "unknown key" + suggestion(key, known));
+}
+
+void TomlReader::require(const std::string& key) const {
+  if (!table_->contains(key)) throw InputError(fmt::format("{}: required key \"{}\" is missing", file_, key));
+}
+
+void TomlReader::fail(const std::string& key, const std::string& what) const {
+  const auto entry = table_->find(key);
+  const auto line = entry == table_->end() ? table_->source().begin.line : entry->first.source().begin.line;
+  const std::string full_key = name_.empty() ? key : name_ + "." + key;
+  throw InputError(one_line(fmt::format("{}:{}: {}: {}", file_, line, full_key, what)));
+}
+
+double TomlReader::to_number(const std::string& key, const toml::node& node) const {
+  if (!node.is_number()) fail_type(key, node, "a number");
+  const double value =
+      node.is_integer() ? static_cast<double>(node.as_integer()->get()) : node.as_floating_point()->get();
+  if (!(std::abs(value) <= kLargestNumber))
+    fail_type(key, node, fmt::format("a finite number of at most {:g}", kLargestNumber));
+  return value;
+}
+
+void TomlReader::fail_type(const std::string& key, const toml::node& node, const std::string& expected) const {
+  fail(key, fmt::format("{}, expected {}", shown(node), expected));
+}
+
+}  // namespace scree
