@@ -104,8 +104,11 @@ int check(const CheckOptions& options) {
   else
     print_table(options, checked);
   if (checked.model) return 0;
-  print_error(
-      fmt::format("{}: {} rejected, expected none", options.file, checked.report.count(ImportVerdict::rejected)));
+  const auto& entries = checked.report.entries;
+  const auto first = std::find_if(entries.begin(), entries.end(),
+                                  [](const ImportEntry& entry) { return entry.verdict == ImportVerdict::rejected; });
+  print_error(fmt::format("{}:{}: {}: {} ({} rejected in all)", options.file, first->line, first->place, first->note,
+                          checked.report.count(ImportVerdict::rejected)));
   return 2;
 }
 

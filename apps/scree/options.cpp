@@ -18,6 +18,14 @@ bool same_file(const fs::path& a, const fs::path& b) {
 
 }  // namespace
 
+void add_output(CLI::App& verb, const std::string& flag, std::string& file, const std::string& help,
+                const std::string& example) {
+  const auto check = [](const std::string& name) {
+    return name.empty() ? std::string("the name is empty, expected a file name") : std::string();
+  };
+  verb.add_option(flag, file, help)->type_name(example)->check(check);
+}
+
 void ModelFlags::add_search_path(CLI::App& verb) {
   verb.add_option("--search-path", search_path, "Folder to look in for package:// and relative meshes (repeatable)")
       ->type_name("DIR")
@@ -50,11 +58,11 @@ void check_outputs(const std::vector<fs::path>& outputs, const std::vector<fs::p
   std::vector<fs::path> taken = inputs;
   for (const fs::path& output : outputs) {
     if (output.empty()) continue;
+    check_writable(output);
     for (const fs::path& other : taken)
       if (same_file(output, other))
         throw InputError(fmt::format("{}: would overwrite {}, expected another name", output.string(),
                                      &other - taken.data() < std::ssize(inputs) ? "an input" : "another output"));
-    check_writable(output);
     taken.push_back(output);
   }
 }

@@ -10,6 +10,10 @@
 
 namespace scree::cli {
 
+// The name of a file to write; not empty.
+void add_output(CLI::App& verb, const std::string& flag, std::string& file, const std::string& help,
+                const std::string& example);
+
 struct ModelFlags {
   std::vector<std::string> search_path;
   std::string base;  // empty: as the file says

@@ -135,8 +135,8 @@ void add_sim(CLI::App& app, Action& action) {
   verb->add_option("--integrator", options->integrator, "pbd or rk4, in place of the scene's")->type_name("NAME");
   options->model.add_search_path(*verb);
   options->model.add_repair_inertia(*verb);
-  verb->add_option("--out", options->out, "Write the recording as HDF5, one row per step")->type_name("RUN.h5");
-  verb->add_option("--html", options->html, "Write a replay that opens offline in a browser")->type_name("REPLAY.html");
+  add_output(*verb, "--out", options->out, "Write the recording as HDF5, one row per step", "RUN.h5");
+  add_output(*verb, "--html", options->html, "Write a replay that opens offline in a browser", "REPLAY.html");
   verb->add_flag("--json", options->json, "Print one JSON object (SI units) on stdout");
   verb->add_flag("--quiet", options->quiet, "Print errors only");
   verb->callback([options, &action] { action = [options] { return simulate(*options); }; });

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "sim/one_line.h"
+#include "formats/text.h"
 
 namespace scree::cli {
 namespace {

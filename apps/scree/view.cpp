@@ -40,9 +40,8 @@ void add_view(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("view", "Make an HTML replay from a run file");
   auto options = std::make_shared<ViewOptions>();
   verb->add_option("run", options->run, "Run file (.h5)")->required()->type_name("RUN.h5");
-  verb->add_option("--html", options->html, "Where to write the replay, which opens offline in a browser")
-      ->required()
-      ->type_name("REPLAY.html");
+  add_output(*verb, "--html", options->html, "Write a replay that opens offline in a browser", "REPLAY.html");
+  verb->get_option("--html")->required();
   verb->add_flag("--json", options->json, "Print one JSON object on stdout");
   verb->callback([options, &action] { action = [options] { return view(*options); }; });
 }

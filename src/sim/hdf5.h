@@ -53,7 +53,7 @@ class Silence {  // HDF5 prints a stack of errors by default
 
 class Writer {
  public:
-  // `name` stands in messages for `file`, which may be a temporary one. The file must exist; it is overwritten.
+  // Overwrites `file` and leaves room for a seal (sim/seal.h) in front. `name` stands for it in messages.
   Writer(const std::filesystem::path& file, std::string name);
   void close();  // throws if the last bytes could not be written
 
@@ -79,6 +79,7 @@ class Writer {
 
 class Reader {
  public:
+  // Of a sealed file.
   explicit Reader(const std::filesystem::path& file);
 
   Extents extents(const std::string& path) const;

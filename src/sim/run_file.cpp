@@ -10,6 +10,7 @@
 #include "sim/build_info.h"
 #include "sim/coordinate_names.h"
 #include "sim/hdf5.h"
+#include "sim/seal.h"
 
 namespace scree {
 namespace {
@@ -244,6 +245,7 @@ void write_run(const fs::path& file, const Model& model, const Run& run) {
   out.strings("/settings", settings, {run.settings.size(), 2});
   out.text("/scene", run.scene_text);
   out.close();
+  seal_file(target.temporary());
   target.commit();
 }
 

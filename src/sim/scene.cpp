@@ -18,17 +18,19 @@ constexpr size_t kLongestTitle = 200;
 
 Model read_model(const TomlReader& scene, const fs::path& folder, const SceneOverrides& overrides,
                  ImportReport& report) {
+  std::error_code error;
   UrdfOptions options;
   options.search_path = overrides.search_path;
   for (const std::string& entry : scene.strings("search_path").value_or(std::vector<std::string>{})) {
-    if (!fs::is_directory(folder / entry)) scene.fail("search_path", fmt::format("no such directory \"{}\"", entry));
+    if (!fs::is_directory(folder / entry, error))
+      scene.fail("search_path", fmt::format("no such directory \"{}\"", entry));
     options.search_path.push_back(folder / entry);
   }
   if (const auto base = scene.string("base")) scene.blame("base", [&] { options.base = base_type_from_name(*base); });
   options.repair_inertia = scene.boolean("repair_inertia").value_or(false) || overrides.repair_inertia;
   const std::string name = *scene.string("model");
   const fs::path file = folder / name;
-  if (name.empty() || !fs::exists(file)) scene.fail("model", fmt::format("no such file \"{}\"", file.string()));
+  if (name.empty() || !fs::exists(file, error)) scene.fail("model", fmt::format("no such file \"{}\"", file.string()));
   return load_urdf(file, options, &report);
 }
 

@@ -4,37 +4,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <limits>
 
+#include "formats/files.h"
+#include "formats/text.h"
 #include "model/names.h"
 #include "scree/error.h"
-#include "sim/one_line.h"
 
 namespace scree {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t kLargestFile = 16u << 20;  // [bytes]
-constexpr int kLongestKey = 32;                     // parts of a dotted key; scenes need 4
-constexpr double kLargestNumber = 1e12;             // SI; as in models
-
-std::string read_text(const fs::path& file) {
-  const auto refuse = [&](const std::string& why) { throw InputError(fmt::format("{}: {}", file.string(), why)); };
-  std::error_code error;
-  const fs::file_status status = fs::status(file, error);
-  if (!fs::exists(status)) refuse("no such file, expected a scene (.toml)");
-  if (fs::is_directory(status)) refuse("is a directory, expected a scene (.toml)");
-  if (!fs::is_regular_file(status)) refuse("is not a regular file, expected a scene (.toml)");
-  const std::uintmax_t size = fs::file_size(file, error);
-  if (error) refuse(error.message());
-  if (size > kLargestFile) refuse(fmt::format("has {} bytes, expected at most {}", size, kLargestFile));
-  std::ifstream stream(file, std::ios::binary);
-  std::string text(static_cast<size_t>(size), '\0');
-  if (!stream.read(text.data(), static_cast<std::streamsize>(size))) refuse("cannot be read");
-  return text;
-}
+constexpr size_t kLargestScene = 16u << 20;  // [bytes]
+constexpr int kLongestKey = 32;              // parts of a dotted key; scenes need 4
 
 // The parser bounds nested values but not the parts of dotted keys; its tables are freed recursively, so a key of
 // 100000 parts would overflow the stack. Returns the line of the first such key, 0 if there is none.
@@ -60,10 +43,7 @@ int line_of_endless_key(std::string_view text) {
 }
 
 std::string shown(const toml::node& node) {
-  if (const auto* s = node.as_string()) {
-    constexpr size_t kShown = 60;
-    return fmt::format("\"{}{}\"", one_line(s->get().substr(0, kShown)), s->get().size() > kShown ? "..." : "");
-  }
+  if (const auto* s = node.as_string()) return in_quotes(s->get());
   if (const auto* i = node.as_integer()) return fmt::format("{}", i->get());
   if (const auto* f = node.as_floating_point()) return fmt::format("{}", f->get());
   if (const auto* b = node.as_boolean()) return b->get() ? "true" : "false";
@@ -74,7 +54,9 @@ std::string shown(const toml::node& node) {
 }  // namespace
 
 toml::table parse_toml_file(const fs::path& file, std::string& text) {
-  text = read_text(file);
+  text = read_file(file);
+  if (text.size() > kLargestScene)
+    throw InputError(fmt::format("{}: is {} bytes, expected at most {}", file.string(), text.size(), kLargestScene));
   if (const int line = line_of_endless_key(text))
     throw InputError(fmt::format("{}:{}: a key has more than {} parts", file.string(), line, kLongestKey));
   try {
@@ -114,7 +96,8 @@ std::optional<std::string> TomlReader::string(const std::string& key) const {
   if (!node) return {};
   if (!node->is_string()) fail_type(key, *node, "a string");
   const std::string& value = node->as_string()->get();
-  if (one_line(value) != value) fail_type(key, *node, "no control characters");
+  if (find_unclean(value) != std::string::npos || value.find_first_of("\t\r\n") != std::string::npos)
+    fail_type(key, *node, "no control characters");
   return value;
 }
 

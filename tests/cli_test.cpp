@@ -1,0 +1,258 @@
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "scree/run.h"
+#include "support/malformed_scenes.h"
+#include "support/process.h"
+
+namespace scree {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+Outcome scree_cli(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), SCREE_CLI);
+  return Process(arguments).wait();
+}
+
+std::string suffix(const std::string& text, size_t count) {
+  return text.substr(text.size() - std::min(count, text.size()));
+}
+
+void expect_one_error_line(const Outcome& outcome, const std::string& expected, const std::string& name) {
+  EXPECT_EQ(outcome.exit_code, 2) << name << ": " << outcome.err;
+  EXPECT_TRUE(outcome.err.starts_with("scree: error: ")) << name << ": " << outcome.err;
+  EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1) << name << ": " << outcome.err;
+  EXPECT_NE(outcome.err.find(expected), std::string::npos) << name << ": " << outcome.err;
+  EXPECT_EQ(outcome.out, "") << name;
+}
+
+// A copy of the small scenes that a test may write into.
+class Cli : public testing::Test {
+ protected:
+  Cli() { fs::copy(fs::path(SCREE_SOURCE_DIR) / "tests/data/scenes", folder.path(), fs::copy_options::recursive); }
+  std::string in(const std::string& name) const { return (folder / name).string(); }
+  const TempFolder folder;
+};
+
+TEST_F(Cli, HelpAndVersionGoToStdout) {
+  for (const auto& arguments : std::vector<std::vector<std::string>>{
+           {"--help"}, {"sim", "--help"}, {"check", "--help"}, {"view", "--help"}, {"convert", "--help"}}) {
+    const Outcome outcome = scree_cli(arguments);
+    EXPECT_EQ(outcome.exit_code, 0);
+    EXPECT_EQ(outcome.err, "");
+    EXPECT_NE(outcome.out.find("Usage: scree"), std::string::npos) << outcome.out;
+  }
+  EXPECT_NE(scree_cli({"sim", "--help"}).out.find("Time step [s]"), std::string::npos);
+  const Outcome version = scree_cli({"--version"});
+  EXPECT_EQ(version.exit_code, 0);
+  EXPECT_TRUE(version.out.starts_with("scree ")) << version.out;
+}
+
+TEST_F(Cli, MalformedScenesExitWith2AndWriteNothing) {
+  const long before = folder.count();
+  for (const MalformedScene& scene : malformed_scenes()) {
+    folder.write("bad.toml", scene.text);
+    expect_one_error_line(scree_cli({"sim", in("bad.toml"), "--out", in("run.h5"), "--html", in("run.html")}),
+                          scene.expected, scene.name);
+    EXPECT_EQ(folder.count(), before + 1) << scene.name << " left a file behind";
+  }
+}
+
+TEST_F(Cli, WrongUsageExitsWith2AndWritesNothing) {
+  folder.write("garbage.h5", std::string(3000, '\x7f'));
+  folder.write("broken.urdf", "<robot name=\"x\"><link name=\"a\"></robot>");
+  fs::create_directory(folder / "folder");
+  fs::create_symlink(folder / "pendulum.toml", folder / "link.toml");
+  const std::string scene = in("pendulum.toml");
+  struct Usage {
+    std::vector<std::string> arguments;
+    const char* expected;
+  };
+  const std::vector<Usage> usages = {
+      {{}, "no verb given, expected sim, check, view, convert"},
+      {{"smi"}, "unknown verb \"smi\", did you mean \"sim\"?"},
+      {{"--vresion"}, "unknown option --vresion, did you mean \"--version\"?"},
+      {{"sim"}, "scene is required"},
+      {{"sim", scene, "--intgrator", "rk4"}, "unknown option --intgrator, did you mean \"--integrator\"?"},
+      {{"sim", scene, "--outt=x.h5"}, "unknown option --outt, did you mean \"--out\"?"},
+      {{"sim", scene, "extra"}, "extra"},
+      {{"sim", scene, "--dt", "fast"}, "--dt = fast"},
+      {{"sim", scene, "--dt"}, "--dt"},
+      {{"sim", scene, "--dt", "-0.1"}, "dt is -0.1"},
+      {{"sim", scene, "--dt", "nan"}, "dt is nan"},
+      {{"sim", scene, "--duration", "0"}, "duration is 0 s, expected a finite number > 0"},
+      {{"sim", scene, "--duration", "inf"}, "duration is inf s"},
+      {{"sim", scene, "--integrator", "euler"}, "integrator \"euler\" is unknown"},
+      {{"sim", scene, "--search-path", in("none")}, "--search-path"},
+      {{"sim", in("none.toml")}, "none.toml: no such file"},
+      {{"sim", in("folder")}, "is a directory"},
+      {{"sim", scene, "--out", in("none/run.h5")}, "cannot write"},
+      {{"sim", scene, "--out", in("folder")}, "it is a directory"},
+      {{"sim", scene, "--out", "/dev/null"}, "not a regular file"},
+      {{"sim", scene, "--out", "/proc/scree.h5"}, "cannot write"},
+      {{"sim", scene, "--out", in(std::string(300, 'x'))}, "cannot write"},
+      {{"sim", scene, "--out", ""}, "--out"},
+      {{"sim", scene, "--out", in("same"), "--html", in("folder/../same")}, "would overwrite another output"},
+      {{"sim", scene, "--out", scene}, "would overwrite an input"},
+      {{"sim", scene, "--html", in("link.toml")}, "would overwrite an input"},
+      {{"sim", scene, "--html", in("pendulum.urdf")}, "would overwrite an input"},
+      {{"check"}, "file is required"},
+      {{"check", in("none.toml")}, "none.toml: no such file"},
+      {{"check", in("pendulum.urdf"), "--base", "flying"}, "--base: \"flying\", expected fixed, planar or floating"},
+      {{"view", in("none.h5"), "--html", in("x.html")}, "none.h5: no such file"},
+      {{"view", in("garbage.h5"), "--html", in("x.html")}, "is not a run file"},
+      {{"view", in("garbage.h5")}, "--html is required"},
+      {{"view", in("garbage.h5"), "--html", in("garbage.h5")}, "would overwrite an input"},
+      {{"convert", in("broken.urdf"), in("x.urdf")}, "broken.urdf"},
+      {{"convert", in("pendulum.urdf"), in("pendulum.urdf")}, "would overwrite an input"},
+      {{"convert", in("pendulum.urdf"), in("none/x.urdf")}, "cannot write"},
+  };
+  const long before = folder.count();
+  for (const Usage& usage : usages) {
+    std::string name;
+    for (const std::string& argument : usage.arguments) name += suffix(argument, 40) + " ";
+    expect_one_error_line(scree_cli(usage.arguments), usage.expected, name);
+    EXPECT_EQ(folder.count(), before) << name << "left a file behind";
+  }
+}
+
+TEST_F(Cli, CheckListsEveryRejectionAndExitsWith2) {
+  folder.write("bad.urdf",
+               "<robot name=\"x\"><link name=\"a\"><inertial><mass value=\"-1\"/></inertial></link></robot>");
+  const Outcome missing = scree_cli({"check", in("none.urdf")});
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_NE(missing.err.find("no such file"), std::string::npos) << missing.err;
+  const Outcome table = scree_cli({"check", in("bad.urdf")});
+  EXPECT_EQ(table.exit_code, 2);
+  EXPECT_NE(table.out.find("rejected"), std::string::npos) << table.out;
+  const Outcome outcome = scree_cli({"check", in("bad.urdf"), "--json"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  const json report = json::parse(outcome.out);
+  EXPECT_GE(report["rejected"].get<int>(), 1);
+  EXPECT_TRUE(report["model"].is_null());
+}
+
+TEST_F(Cli, CheckReportsModelsAndScenes) {
+  const Outcome outcome = scree_cli({"check", in("joints.toml"), "--json"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const json report = json::parse(outcome.out);
+  EXPECT_EQ(report["model"]["name"], "joints");
+  EXPECT_EQ(report["model"]["dofs"], 14);
+  EXPECT_EQ(report["rejected"], 0);
+  EXPECT_EQ(report["entries"].size(), report["mapped"].get<size_t>() + report["ignored"].get<size_t>());
+  const Outcome brief = scree_cli({"check", in("pendulum.urdf")}),
+                full = scree_cli({"check", in("pendulum.urdf"), "--all"});
+  EXPECT_EQ(brief.out.find("robot/link[rod]/inertial/mass"), std::string::npos) << brief.out;
+  EXPECT_NE(full.out.find("robot/link[rod]/inertial/mass"), std::string::npos) << full.out;
+}
+
+TEST_F(Cli, SimPrintsATableOrStableJson) {
+  const Outcome table = scree_cli({"sim", in("pendulum.toml")});
+  EXPECT_EQ(table.exit_code, 0) << table.err;
+  for (const char* row : {"final time  0.25 s", "steps", "13 of 0.02 s (rk4)", "state hash"})
+    EXPECT_NE(table.out.find(row), std::string::npos) << row << "\n" << table.out;
+  EXPECT_EQ(table.err, "");
+  const json summary = json::parse(scree_cli({"sim", in("pendulum.toml"), "--json"}).out);
+  const std::vector<std::string> keys = {"title",
+                                         "scene",
+                                         "model",
+                                         "status",
+                                         "failure",
+                                         "integrator",
+                                         "dt",
+                                         "duration",
+                                         "dofs",
+                                         "total_mass",
+                                         "final_time",
+                                         "final_q",
+                                         "final_v",
+                                         "kinetic_energy",
+                                         "potential_energy",
+                                         "energy_change",
+                                         "steps",
+                                         "subdivided_steps",
+                                         "iterations",
+                                         "wall_time",
+                                         "speed",
+                                         "final_state_hash",
+                                         "out",
+                                         "html"};
+  for (const std::string& key : keys) EXPECT_TRUE(summary.contains(key)) << key;
+  EXPECT_EQ(summary.size(), keys.size());
+  EXPECT_EQ(summary["steps"], 13);
+  EXPECT_EQ(summary["status"], "complete");
+  EXPECT_EQ(scree_cli({"sim", in("pendulum.toml"), "--quiet"}).out, "");
+}
+
+TEST_F(Cli, SimWritesRunAndReplayAndViewRemakesTheReplay) {
+  const Outcome outcome = scree_cli({"sim", in("joints.toml"), "--out", in("run.h5"), "--html", in("a.html")});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const char* name : {"joints.urdf", "joints.toml", "wedge.obj"}) fs::remove(folder / name);  // needed no more
+  const Outcome view = scree_cli({"view", in("run.h5"), "--html", in("b.html"), "--json"});
+  ASSERT_EQ(view.exit_code, 0) << view.err;
+  EXPECT_EQ(json::parse(view.out)["rows"], 11);
+  EXPECT_EQ(read_bytes(folder / "a.html"), read_bytes(folder / "b.html"));
+}
+
+TEST_F(Cli, TheSameSceneGivesTheSameBits) {
+  const auto hash = [&] {
+    return json::parse(scree_cli({"sim", in("joints.toml"), "--json"}).out)["final_state_hash"];
+  };
+  const json first = hash();
+  EXPECT_EQ(first.get<std::string>().size(), 16u);
+  EXPECT_EQ(first, hash());
+}
+
+TEST_F(Cli, OptionsReplaceTheScene) {
+  const json summary =
+      json::parse(scree_cli({"sim", in("pendulum.toml"), "--json", "--dt", "0.01", "--duration=0.5", "--integrator",
+                             "pbd", "--search-path", in("."), "--search-path", folder.path().string()})
+                      .out);
+  EXPECT_EQ(summary["steps"], 50);
+  EXPECT_EQ(summary["integrator"], "pbd");
+}
+
+TEST_F(Cli, ConvertWritesAModelThatReadsBack) {
+  const Outcome outcome = scree_cli({"convert", in("joints.urdf"), in("copy.urdf"), "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(format_urdf(load_urdf(folder / "copy.urdf")), format_urdf(load_urdf(folder / "joints.urdf")));
+  const Outcome planar = scree_cli({"convert", in("pendulum.urdf"), in("planar.urdf"), "--base", "planar"});
+  ASSERT_EQ(planar.exit_code, 0) << planar.err;
+}
+
+TEST_F(Cli, AFailedRunExitsWith1AndKeepsItsRecording) {
+  folder.write("fast.toml",
+               "model = \"pendulum.urdf\"\nduration = 1\n[step]\ndt = 0.02\nmax_halvings = 0\n"
+               "[initial.velocity]\nshoulder = 24.9\n[initial.position]\nshoulder = 1\n");
+  const Outcome outcome = scree_cli({"sim", in("fast.toml"), "--out", in("run.h5"), "--json"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_NE(outcome.err.find("did not converge"), std::string::npos) << outcome.err;
+  EXPECT_EQ(json::parse(outcome.out)["status"], "step_failed");
+  EXPECT_EQ(read_run(folder / "run.h5").run.status, RunStatus::step_failed);
+}
+
+TEST_F(Cli, AnInterruptKeepsWhatWasRecorded) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    fs::remove(folder / "run.h5");
+    // Two million steps: half a minute, of which the test waits for the first.
+    Process process({SCREE_CLI, "sim", in("joints.toml"), "--dt", "1e-5", "--duration", "20", "--out", in("run.h5")});
+    while (!process.finished() && !process.catches(signal)) std::this_thread::yield();
+    ASSERT_FALSE(process.finished()) << process.wait().err;
+    kill(process.id(), signal);
+    const Outcome outcome = process.wait();
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+    EXPECT_NE(outcome.err.find("interrupted at"), std::string::npos) << outcome.err;
+    const LoadedRun loaded = read_run(folder / "run.h5");
+    EXPECT_EQ(loaded.run.status, RunStatus::interrupted);
+    EXPECT_GT(loaded.run.rows(), 1u);
+    EXPECT_LT(loaded.run.time.back(), 20);
+  }
+}
+
+}  // namespace
+}  // namespace scree

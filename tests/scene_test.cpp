@@ -1,0 +1,135 @@
+#include "scree/scene.h"
+
+#include <gtest/gtest.h>
+
+#include "scree/error.h"
+#include "support/malformed_scenes.h"
+#include "support/temp_folder.h"
+
+namespace scree {
+namespace {
+
+const std::filesystem::path kScenes = std::filesystem::path(SCREE_SOURCE_DIR) / "tests/data/scenes";
+
+void copy_models(const TempFolder& folder) {
+  for (const char* name : {"pendulum.urdf", "joints.urdf", "wedge.obj"})
+    std::filesystem::copy_file(kScenes / name, folder / name);
+}
+
+std::string message_of(const std::filesystem::path& file, const SceneOverrides& overrides = {}) {
+  try {
+    load_scene(file, overrides);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+Eigen::VectorXd vector(std::initializer_list<double> values) {
+  return Eigen::VectorXd::Map(values.begin(), std::ssize(values));
+}
+
+TEST(Scene, ReadsEveryKey) {
+  const Scene scene = load_scene(kScenes / "joints.toml");
+  EXPECT_EQ(scene.title, "Joints");
+  EXPECT_EQ(scene.duration, 0.1);
+  EXPECT_EQ(scene.options.integrator, IntegratorType::pbd);
+  EXPECT_EQ(scene.options.dt, 0.01);
+  EXPECT_EQ(scene.options.gravity, Vec3(0, 0, -1.62));
+  EXPECT_EQ(scene.options.tolerance, 1e-9);
+  EXPECT_EQ(scene.options.max_iterations, 40);
+  EXPECT_EQ(scene.options.max_halvings, 10);
+  EXPECT_EQ(scene.options.max_turn, 0.4);
+
+  const auto joint = [&](const char* name) { return scene.model.joint(scene.model.find_joint(name)); };
+  const auto q = [&](const char* name, int count) {
+    return Eigen::VectorXd(scene.q0.segment(joint(name).q_index, count));
+  };
+  const auto v = [&](const Eigen::VectorXd& x, const char* name, int count) {
+    return Eigen::VectorXd(x.segment(joint(name).v_index, count));
+  };
+  EXPECT_TRUE(q("base", 7).isApprox(vector({0, 0, 2, 0.6, 0.8, 0, 0}), 1e-15));  // normalised: one rounding
+  EXPECT_TRUE(q("shoulder", 4).isApprox(vector({0.8, 0, 0.6, 0}), 1e-15));
+  EXPECT_EQ(q("slide", 1), vector({0.05}));
+  EXPECT_EQ(q("top", 3), vector({0.1, 0.2, 0.3}));
+  EXPECT_EQ(q("hinge", 1), vector({0.4}));
+  EXPECT_EQ(v(scene.v0, "base", 6), vector({1, 0, 0, 0, 2, 0}));
+  EXPECT_EQ(v(scene.v0, "shoulder", 3), vector({0.1, 0.2, 0.3}));
+  EXPECT_EQ(v(scene.v0, "hinge", 1), vector({-0.5}));
+
+  const Control& control = scene.control;
+  EXPECT_EQ(v(control.kp, "slide", 1), vector({10}));
+  EXPECT_EQ(v(control.kp, "shoulder", 3), vector({20, 20, 20}));
+  EXPECT_EQ(v(control.kd, "shoulder", 3), vector({1, 1, 1}));
+  EXPECT_EQ(v(control.kd, "hinge", 1), vector({2}));
+  EXPECT_EQ(v(control.kp, "base", 6), Eigen::VectorXd(Eigen::VectorXd::Zero(6))) << "a base has no motor";
+  EXPECT_EQ(v(control.kp, "top", 3), Eigen::VectorXd(Eigen::VectorXd::Zero(3)));
+  EXPECT_EQ(v(control.target_velocity, "shoulder", 3), vector({0, 0, 0.1}));
+  EXPECT_EQ(v(control.torque, "shoulder", 3), vector({0.1, 0.2, 0.3}));
+  EXPECT_EQ(v(control.torque, "hinge", 1), vector({-3}));
+  EXPECT_EQ(control.target(joint("hinge").q_index), 0.2);
+  EXPECT_EQ(control.target(joint("slide").q_index), 0.05) << "without a target a joint holds its initial position";
+}
+
+TEST(Scene, HasDefaultsForWhatIsNotRequired) {
+  const TempFolder folder;
+  copy_models(folder);
+  const Scene scene = load_scene(folder.write("swing.toml", "model = \"pendulum.urdf\"\nduration = 2\n"));
+  EXPECT_EQ(scene.title, "swing");
+  EXPECT_EQ(scene.duration, 2);
+  EXPECT_EQ(scene.options.dt, StepOptions().dt);
+  EXPECT_EQ(scene.options.gravity, StepOptions().gravity);
+  EXPECT_EQ(scene.q0, scene.model.neutral_position());
+  EXPECT_EQ(scene.control.kp, Eigen::VectorXd(Eigen::VectorXd::Zero(1)));
+}
+
+TEST(Scene, OverridesWinAndAreChecked) {
+  SceneOverrides overrides;
+  overrides.dt = 0.005;
+  overrides.duration = 3;
+  overrides.integrator = IntegratorType::pbd;
+  const Scene scene = load_scene(kScenes / "pendulum.toml", overrides);
+  EXPECT_EQ(scene.options.dt, 0.005);
+  EXPECT_EQ(scene.duration, 3);
+  EXPECT_EQ(scene.options.integrator, IntegratorType::pbd);
+
+  overrides.dt = -1;
+  EXPECT_NE(message_of(kScenes / "pendulum.toml", overrides).find("dt is -1"), std::string::npos);
+  overrides.dt = 0.005;
+  overrides.duration = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_NE(message_of(kScenes / "pendulum.toml", overrides).find("duration is nan"), std::string::npos);
+}
+
+TEST(Scene, MistakesNameFileLineAndKeyOnOneLine) {
+  const TempFolder folder;
+  copy_models(folder);
+  for (const MalformedScene& scene : malformed_scenes()) {
+    const std::filesystem::path file = folder.write("scene.toml", scene.text);
+    const std::string message = message_of(file);
+    EXPECT_NE(message.find(scene.expected), std::string::npos) << scene.name << ": " << message;
+    EXPECT_NE(message.find(folder.path().string()), std::string::npos) << scene.name << ": " << message;
+    EXPECT_EQ(message.find('\n'), std::string::npos) << scene.name << ": " << message;
+    EXPECT_LT(message.size(), 1000u) << scene.name;
+  }
+}
+
+TEST(Scene, LongStringsWithDotsAreNotMistakenForKeys) {
+  const TempFolder folder;
+  copy_models(folder);
+  const std::string dots(100, '.');
+  const Scene scene =
+      load_scene(folder.write("scene.toml", "# " + dots + "\ntitle = \"" + dots + "\\\"" + dots.substr(10) +
+                                                "\"\nmodel = 'pendulum.urdf'\nduration = 2\n"));
+  EXPECT_EQ(scene.title.size(), 191u);
+}
+
+TEST(Scene, RefusesMissingAndOversizedFiles) {
+  const TempFolder folder;
+  EXPECT_NE(message_of(folder / "none.toml").find("no such file"), std::string::npos);
+  EXPECT_NE(message_of(folder.path()).find("is a directory"), std::string::npos);
+  folder.write("large.toml", std::string((16u << 20) + 1, '#'));
+  EXPECT_NE(message_of(folder / "large.toml").find("expected at most 16777216"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace scree
