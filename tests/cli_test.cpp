@@ -104,6 +104,7 @@ TEST_F(Cli, WrongUsageExitsWith2AndWritesNothing) {
       {{"check"}, "file is required"},
       {{"check", in("none.toml")}, "none.toml: no such file"},
       {{"check", in("pendulum.urdf"), "--base", "flying"}, "--base: \"flying\", expected fixed, planar or floating"},
+      {{"check", in("pendulum.toml"), "--base", "fixed"}, "--base: is for models"},
       {{"view", in("none.h5"), "--html", in("x.html")}, "none.h5: no such file"},
       {{"view", in("garbage.h5"), "--html", in("x.html")}, "is not a run file"},
       {{"view", in("garbage.h5")}, "--html is required"},
@@ -227,7 +228,7 @@ TEST_F(Cli, ConvertWritesAModelThatReadsBack) {
 
 TEST_F(Cli, AFailedRunExitsWith1AndKeepsItsRecording) {
   folder.write("fast.toml",
-               "model = \"pendulum.urdf\"\nduration = 1\n[step]\ndt = 0.02\nmax_halvings = 0\n"
+               "model = \"pendulum.urdf\"\nduration = 1\n[step]\nintegrator = \"rk4\"\ndt = 0.02\nmax_halvings = 0\n"
                "[initial.velocity]\nshoulder = 24.9\n[initial.position]\nshoulder = 1\n");
   const Outcome outcome = scree_cli({"sim", in("fast.toml"), "--out", in("run.h5"), "--json"});
   EXPECT_EQ(outcome.exit_code, 1);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "options.h"
+#include "scree/error.h"
 #include "scree/scene.h"
 #include "terminal.h"
 #include "verbs.h"
@@ -37,6 +38,7 @@ Checked check_file(const CheckOptions& options) {
   const UrdfOptions urdf_options = options.model.urdf_options();
   Checked checked;
   if (is_scene(options.file)) {
+    if (!options.model.base.empty()) throw InputError("--base: is for models, a scene says base = \"...\" itself");
     SceneOverrides overrides;
     overrides.search_path = urdf_options.search_path;
     overrides.repair_inertia = urdf_options.repair_inertia;

@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "scree/error.h"
 #include "sim/base_type.h"
 #include "sim/toml_reader.h"
 
@@ -172,8 +171,16 @@ Scene load_scene(const fs::path& file, const SceneOverrides& overrides) {
   options.validate();
   if (overrides.duration) duration = *overrides.duration;
   check_horizon(file.string(), options.dt, duration);
-  return {file,          title,         std::move(model),   std::move(report), options,
-          std::move(q0), std::move(v0), std::move(control), duration,          std::move(text)};
+  return {.file = file,
+          .title = title,
+          .model = std::move(model),
+          .import_report = std::move(report),
+          .options = options,
+          .q0 = std::move(q0),
+          .v0 = std::move(v0),
+          .control = std::move(control),
+          .duration = duration,
+          .text = std::move(text)};
 }
 
 }  // namespace scree

@@ -9,7 +9,6 @@
 #include "formats/files.h"
 #include "formats/text.h"
 #include "model/names.h"
-#include "scree/error.h"
 
 namespace scree {
 namespace {

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "scree/error.h"
+
 namespace scree {
 
 // Reads and parses a file of at most 16 MiB. Throws InputError, also for what would exhaust the parser's stack.
@@ -47,7 +49,7 @@ class TomlReader {
 template <class Check> void TomlReader::blame(const std::string& key, Check&& check) const {
   try {
     check();
-  } catch (const std::runtime_error& error) {
+  } catch (const InputError& error) {
     fail(key, error.what());
   }
 }
