@@ -1,4 +1,4 @@
-#include "sim/atomic_file.h"
+#include "formats/atomic_file.h"
 
 #include <gtest/gtest.h>
 

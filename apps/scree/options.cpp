@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "formats/atomic_file.h"
 #include "scree/error.h"
-#include "sim/atomic_file.h"
 #include "sim/base_type.h"
 
 namespace scree::cli {

@@ -1,7 +1,6 @@
 #include "formats/files.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -39,21 +38,6 @@ std::string read_file(const fs::path& file) {
   in.read(bytes.data(), static_cast<std::streamsize>(size));
   if (in.bad() || static_cast<size_t>(in.gcount()) != size) fail(file, "cannot be read to its end");
   return bytes;
-}
-
-void write_file(const fs::path& file, std::string_view bytes) {
-  fs::path temporary = file;
-  temporary += fmt::format(".tmp-{}", ::getpid());
-  std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-  if (!out) fail(file, fmt::format("cannot be written ({})", std::strerror(errno)));
-  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  out.close();
-  std::error_code error;
-  if (out) fs::rename(temporary, file, error);
-  if (out && !error) return;
-  const std::string why = error ? error.message() : std::strerror(errno);
-  fs::remove(temporary, error);
-  fail(file, fmt::format("cannot be written ({})", why));
 }
 
 }  // namespace scree

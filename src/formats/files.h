@@ -1,9 +1,8 @@
-// Whole files in and out, with errors a user can act on.
+// Whole files in (formats/atomic_file.h: out), with errors a user can act on.
 #pragma once
 
 #include <filesystem>
 #include <string>
-#include <string_view>
 
 namespace scree {
 
@@ -13,7 +12,5 @@ inline constexpr size_t kLargestFile = size_t{256} << 20;  // [bytes]; no model 
 std::string shown(const std::filesystem::path& file);
 // Throws InputError if `file` is missing, not a regular file, unreadable or larger than kLargestFile.
 std::string read_file(const std::filesystem::path& file);
-// Writes to a temporary name in the same directory, then renames: the file is whole or untouched. Throws InputError.
-void write_file(const std::filesystem::path& file, std::string_view bytes);
 
 }  // namespace scree

@@ -234,15 +234,6 @@ std::optional<Model> UrdfReader::build(const Link& root) {
   }
   if (!ledger_.clean()) return std::nullopt;
   try {
-    // Once without shapes, to learn which body each link belongs to: they are listed by body, as the writer lists them.
-    const Model skeleton = builder.build();
-    std::map<std::string, BodyIndex> body_of;
-    for (const Frame& frame : skeleton.frames()) body_of[frame.name] = frame.body;
-    for (size_t i = 0; i < skeleton.bodies().size(); ++i)
-      body_of[skeleton.bodies()[i].name] = BodyIndex(static_cast<int>(i));
-    const auto by_body = [&](const auto& placed) { return body_of[placed.link]; };  // the world: none, so first
-    std::ranges::stable_sort(shapes_, {}, by_body);
-    std::ranges::stable_sort(points_, {}, by_body);
     for (const auto& [link, shape] : shapes_) builder.add_shape(link, shape);
     for (const auto& [link, point] : points_) builder.add_contact_point(link, point);
     Model model = builder.build();

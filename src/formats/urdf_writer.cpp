@@ -6,7 +6,7 @@
 #include <set>
 #include <sstream>
 
-#include "formats/files.h"
+#include "formats/atomic_file.h"
 #include "formats/rpy.h"
 #include "scree/urdf.h"
 
@@ -199,6 +199,6 @@ class UrdfWriter {
 
 std::string format_urdf(const Model& model) { return UrdfWriter(model).write(); }
 
-void save_urdf(const Model& model, const std::filesystem::path& file) { write_file(file, format_urdf(model)); }
+void save_urdf(const Model& model, const std::filesystem::path& file) { write_atomically(file, format_urdf(model)); }
 
 }  // namespace scree

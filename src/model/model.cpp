@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <Eigen/Eigenvalues>
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -248,6 +249,13 @@ void check_shape(const std::string& place, const Shape& shape) {
       if (m->scale(k) == 0) fail(place, "mesh scale is 0, expected a factor per axis");
     }
     if (!m->data || m->data->triangles.empty()) fail(place, "mesh has no triangles");
+    for (const Vec3& vertex : m->data->vertices)
+      for (int k = 0; k < 3; ++k) check_number(place, "mesh vertex", vertex(k));
+    const int count = static_cast<int>(m->data->vertices.size());
+    for (const auto& triangle : m->data->triangles)
+      for (const int corner : triangle)
+        if (corner < 0 || corner >= count)
+          fail(place, fmt::format("mesh triangle names vertex {}, expected 0 to {}", corner, count - 1));
   }
 }
 
@@ -372,6 +380,10 @@ Model ModelBuilder::build() const {
     const Placement& at = place_on(link, what);
     model.contact_points_.push_back({item.name, at.body, at.X_BL * item.p_B, item.radius});
   }
+
+  // Listed by body, world first, as a file would list them.
+  std::ranges::stable_sort(model.shapes_, {}, &Shape::body);
+  std::ranges::stable_sort(model.contact_points_, {}, &ContactPoint::body);
 
   // A dof with nothing to move has no equation of motion.
   std::vector<double> moved(model.bodies_.size());

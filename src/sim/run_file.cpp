@@ -4,9 +4,9 @@
 #include <cmath>
 #include <map>
 
+#include "formats/atomic_file.h"
 #include "scree/error.h"
 #include "scree/run.h"
-#include "sim/atomic_file.h"
 #include "sim/build_info.h"
 #include "sim/coordinate_names.h"
 #include "sim/hdf5.h"

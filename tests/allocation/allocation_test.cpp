@@ -9,15 +9,19 @@
 #include "support/allocation_guard.h"
 #include "support/random_tree.h"
 
+void* volatile escape = nullptr;  // a compiler may drop a pair of new and delete that nobody sees
+
 namespace scree {
 namespace {
 
 TEST(AllocationGuard, SeesNewAndMallocAndEigen) {
   test::AllocationGuard guard;
   const auto p = std::make_unique<int>(1);
+  escape = p.get();
   EXPECT_GE(guard.count(), 1);
   test::AllocationGuard eigen;
-  const Eigen::VectorXd v = Eigen::VectorXd::Zero(100);
+  Eigen::VectorXd v = Eigen::VectorXd::Zero(100);
+  escape = v.data();
   EXPECT_GE(eigen.count(), 1);
 }
 

@@ -1,4 +1,4 @@
-#include "sim/atomic_file.h"
+#include "formats/atomic_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
