@@ -2,8 +2,8 @@
 // difference of the gradient (Hessian) from a central difference along a random direction.
 #include <benchmark/benchmark.h>
 
-#include "dynamics/newton_euler.h"
 #include "dynamics/position_based.h"
+#include "scree/dynamics.h"
 #include "scree/urdf.h"
 #include "support/mechanisms.h"
 #include "support/random_tree.h"
@@ -86,14 +86,14 @@ void hessian_of(benchmark::State& state, const Model& model) {
 }
 // The other algorithm in the same run: inverse dynamics and mass matrix, what a classical engine evaluates.
 void newton_euler_of(benchmark::State& state, const Model& model) {
-  NewtonEuler newton_euler(model.tree());
+  Dynamics dynamics(model);
   test::Random random(1);
   const Eigen::VectorXd q = test::random_position(random, model, 0.3), v = test::random_velocity(random, model);
   Eigen::VectorXd tau(model.nv());
   for (auto _ : state) {
-    newton_euler.set_position(q.data());
-    newton_euler.inverse_dynamics(v.data(), v.data(), {0, 0, -9.81}, tau.data());
-    benchmark::DoNotOptimize(newton_euler.mass_matrix().data());
+    dynamics.set_position(q);
+    dynamics.inverse_dynamics(v, v, {0, 0, -9.81}, tau);
+    benchmark::DoNotOptimize(dynamics.mass_matrix().data());
     benchmark::ClobberMemory();
   }
   report(state, model.nv(), 0);

@@ -5,7 +5,7 @@
 
 #include <complex>
 
-#include "dynamics/newton_euler.h"
+#include "scree/dynamics.h"
 #include "scree/kinematics.h"
 #include "support/random_tree.h"
 
@@ -194,15 +194,15 @@ TEST(PositionBased, GaussNewtonPartIsTheMassMatrixFromJacobiansAndIndependentOfT
     const Eigen::MatrixXd full = gauss_newton.selfadjointView<Eigen::Upper>();
     EXPECT_LE(largest(full / problem.weight - M), 1e-12 * (1 + largest(M))) << "tree " << trial;
     // The engine's own mass matrix, at the pose itself, adds only the armature.
-    NewtonEuler newton_euler(model.tree());
+    Dynamics dynamics(model);
     const Eigen::VectorXd there = integrate_position(model, problem.q, problem.delta, 1);
     Problem at_pose = problem;
     at_pose.q = there;
     at_pose.delta.setZero();
     auto p = at_pose.evaluate(at_pose.at());
     hessian(model.tree(), p.kin, p.pb, exact.data(), gauss_newton.data());
-    newton_euler.set_position(there.data());
-    Eigen::MatrixXd engine = newton_euler.mass_matrix();
+    dynamics.set_position(there);
+    Eigen::MatrixXd engine = dynamics.mass_matrix().triangularView<Eigen::Upper>();
     for (int a = 0; a < n; ++a) engine(a, a) -= model.tree().armature[static_cast<size_t>(a)];
     EXPECT_LE(largest(engine - gauss_newton / problem.weight), 1e-12 * (1 + largest(M))) << "tree " << trial;
   }
@@ -237,10 +237,10 @@ TEST(PositionBased, GradientConvergesToInverseDynamics) {
     Problem problem = random_problem(random, model);
     const Eigen::VectorXd v = test::random_velocity(random, model, 2), a = test::random_velocity(random, model, 5);
     const int n = model.nv();
-    NewtonEuler newton_euler(model.tree());
-    newton_euler.set_position(problem.q.data());
+    Dynamics dynamics(model);
+    dynamics.set_position(problem.q);
     Eigen::VectorXd tau(n);
-    newton_euler.inverse_dynamics(v.data(), a.data(), problem.gravity, tau.data());
+    dynamics.inverse_dynamics(v, a, to_eigen(problem.gravity), tau);
     for (int k = 0; k < n; ++k) tau(k) -= model.tree().armature[static_cast<size_t>(k)] * a(k);
     const auto error = [&](double h) {
       problem.delta.setZero();

@@ -132,7 +132,7 @@ void add_sim(CLI::App& app, Action& action) {
   verb->add_option("scene", options->scene, "Scene file (.toml)")->required()->type_name("SCENE.toml");
   verb->add_option("--dt", options->dt, "Time step [s], in place of the scene's")->type_name("S");
   verb->add_option("--duration", options->duration, "Simulated time [s], in place of the scene's")->type_name("S");
-  verb->add_option("--integrator", options->integrator, "pbd or rk4, in place of the scene's")->type_name("NAME");
+  verb->add_option("--integrator", options->integrator, "pbd, ne or rk4, in place of the scene's")->type_name("NAME");
   options->model.add_search_path(*verb);
   options->model.add_repair_inertia(*verb);
   add_output(*verb, "--out", options->out, "Write the recording as HDF5, one row per step", "RUN.h5");

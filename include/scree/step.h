@@ -14,6 +14,7 @@ namespace scree {
 
 enum class IntegratorType {
   pbd,  // position-based backward Euler, first order, stable at large steps; theory (4.1)
+  ne,   // Newton-Euler backward Euler in body velocities, first order; theory (7.2)
   rk4,  // classical Runge-Kutta on the forward dynamics, fourth order, explicit; the reference
 };
 const char* integrator_name(IntegratorType type);

@@ -19,7 +19,7 @@ void apply_displacement(const Tree& tree, const double* delta, double* q) {
   for (const Node& node : tree.nodes) {
     double* qi = q + node.q_index;
     const double* di = delta + node.v_index;
-    const bool chart = node.motion == Motion::ball || node.motion == Motion::floating;
+    const bool chart = has_chart(node);
     const int translations = chart ? node.nv - 3 : node.nv;
     for (int k = 0; k < translations; ++k) qi[k] += di[k];
     if (chart) {
@@ -66,7 +66,7 @@ Eigen::VectorXd integrate_position(const Model& model, const Eigen::VectorXd& q,
 Eigen::VectorXd position_difference(const Model& model, const Eigen::VectorXd& q0, const Eigen::VectorXd& q1) {
   Eigen::VectorXd v(model.nv());
   for (const Node& node : model.tree().nodes) {
-    const bool chart = node.motion == Motion::ball || node.motion == Motion::floating;
+    const bool chart = has_chart(node);
     const int translations = chart ? node.nv - 3 : node.nv;
     for (int k = 0; k < translations; ++k) v(node.v_index + k) = q1(node.q_index + k) - q0(node.q_index + k);
     if (chart) {

@@ -9,7 +9,7 @@
 
 #include <vector>
 
-#include "dynamics/kinematics.h"
+#include "dynamics/composite.h"
 
 namespace scree {
 
@@ -32,27 +32,6 @@ template <class T> struct PositionBased {
   std::vector<V3<T>> force;
   std::vector<SecondMoment<T>> sigma;
 };
-
-// Second moment of a body in world axes: Sigma = T S T^T.                                                theory (2.4)
-template <class T> SecondMoment<T> world_second_moment(const SecondMoment<double>& S, const M3<T>& R, const V3<T>& p) {
-  const auto column = [&](double x, double y, double z) { return T(x) * R.x + T(y) * R.y + T(z) * R.z; };
-  const M3<T> RQ = {column(S.A.xx, S.A.xy, S.A.xz), column(S.A.xy, S.A.yy, S.A.yz), column(S.A.xz, S.A.yz, S.A.zz)};
-  const V3<T> r = column(S.b.x, S.b.y, S.b.z);  // first moment about the body origin
-  const T m(S.m);
-  const V3<T> b = r + m * p;
-  // R Q R^T + r p^T + p r^T + m p p^T, the last three as r p^T + p b^T
-  const auto entry = [&](const T& q1, const T& q2, const T& q3, const T& x, const T& y, const T& z, const T& ri,
-                         const T& pj, const T& pi,
-                         const T& bj) { return q1 * x + q2 * y + q3 * z + ri * pj + pi * bj; };
-  return {{entry(RQ.x.x, RQ.y.x, RQ.z.x, R.x.x, R.y.x, R.z.x, r.x, p.x, p.x, b.x),
-           entry(RQ.x.y, RQ.y.y, RQ.z.y, R.x.y, R.y.y, R.z.y, r.y, p.y, p.y, b.y),
-           entry(RQ.x.z, RQ.y.z, RQ.z.z, R.x.z, R.y.z, R.z.z, r.z, p.z, p.z, b.z),
-           entry(RQ.x.x, RQ.y.x, RQ.z.x, R.x.y, R.y.y, R.z.y, r.x, p.y, p.x, b.y),
-           entry(RQ.x.x, RQ.y.x, RQ.z.x, R.x.z, R.y.z, R.z.z, r.x, p.z, p.x, b.z),
-           entry(RQ.x.y, RQ.y.y, RQ.z.y, R.x.z, R.y.z, R.z.z, r.y, p.z, p.y, b.z)},
-          b,
-          m};
-}
 
 // Returns I and leaves the subtree sums of P_i = k T_i S_i D_i^T + T_i L_i^T (L_i: gravity).      theory (3.2), (3.3)
 template <class T> T accumulate(const Tree& tree, const Kinematics<T>& kin, PositionBased<T>& pb) {
@@ -85,21 +64,9 @@ template <class T> T accumulate(const Tree& tree, const Kinematics<T>& kin, Posi
     pb.moment[i] = A;
     pb.force[i] = F;
   }
-  for (size_t i = n; i-- > 0;) {
-    if (const int parent = tree.nodes[i].parent; parent >= 0) {
-      pb.moment[static_cast<size_t>(parent)] += pb.moment[i];
-      pb.force[static_cast<size_t>(parent)] += pb.force[i];
-    }
-  }
+  sum_over_subtrees(tree, pb.moment);
+  sum_over_subtrees(tree, pb.force);
   return value;
-}
-
-// Subtree sums of the world second moments alone.
-template <class T>
-void accumulate_second_moments(const Tree& tree, const Kinematics<T>& kin, std::vector<SecondMoment<T>>& sigma) {
-  for (size_t i = 0; i < tree.nodes.size(); ++i) sigma[i] = world_second_moment(tree.nodes[i].S, kin.R[i], kin.p[i]);
-  for (size_t i = tree.nodes.size(); i-- > 0;)
-    if (const int parent = tree.nodes[i].parent; parent >= 0) sigma[static_cast<size_t>(parent)] += sigma[i];
 }
 
 // The wrench W(P) with tr(xi^ P) = xi . W(P): net inertial wrench of the subtree.                       theory (3.4)
@@ -122,7 +89,8 @@ template <class T> void gradient(const Tree& tree, const Kinematics<T>& kin, con
 //   exact_ab        = gauss_newton_ab + xi_a . B(P^c_b) xi_b, B(P) = [[A - tr(A) 1, -[F]x],[0, 0]]         theory (3.5)
 template <class T>
 void hessian(const Tree& tree, const Kinematics<T>& kin, PositionBased<T>& pb, T* exact, T* gauss_newton) {
-  accumulate_second_moments(tree, kin, pb.sigma);
+  world_second_moments(tree, kin, pb.sigma);
+  sum_over_subtrees(tree, pb.sigma);
   const size_t n = static_cast<size_t>(tree.nv);
   for (size_t i = 0; i < tree.nodes.size(); ++i) {
     const Node& node = tree.nodes[i];
@@ -142,12 +110,9 @@ void hessian(const Tree& tree, const Kinematics<T>& kin, PositionBased<T>& pb, T
       }
     }
     // Two dofs of one exponential chart: (d_a xi_b)^ + xi_b^ xi_a^ takes the place of xi_a^ xi_b^.       theory (3.7)
-    if (node.motion == Motion::ball || node.motion == Motion::floating) {
+    if (has_chart(node)) {
       const int first = node.v_index + node.nv - 3;
-      const Wrench<T> w = wrench_of(A, pb.force[i]);
-      // (d_a xi_b) . W = R_chart d_a(J e_b) . (moment about the joint) = d_a (J^T c)_b
-      const V3<T> c = transpose_times(kin.R_chart[i], w.m - cross(kin.p[i], w.f));
-      const M3<T> bend_chart = rotation_jacobian_derivative(kin.chart[i], c);
+      const M3<T> bend_chart = chart_bending(kin, i, wrench_of(A, pb.force[i]));
       const V3<T>* const columns[] = {&bend_chart.x, &bend_chart.y, &bend_chart.z};
       for (int ka = 0; ka < 3; ++ka) {
         const Twist<T>& xi_a = kin.xi[static_cast<size_t>(first + ka)];

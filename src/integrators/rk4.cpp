@@ -10,7 +10,7 @@ void position_rate(const Tree& tree, const double* q, const double* v, double* r
   for (const Node& node : tree.nodes) {
     const double *qi = q + node.q_index, *vi = v + node.v_index;
     double* ri = rate + node.q_index;
-    const bool chart = node.motion == Motion::ball || node.motion == Motion::floating;
+    const bool chart = has_chart(node);
     const int translations = chart ? node.nv - 3 : node.nv;
     for (int k = 0; k < translations; ++k) ri[k] = vi[k];
     if (!chart) continue;
@@ -22,7 +22,7 @@ void position_rate(const Tree& tree, const double* q, const double* v, double* r
 // Quaternions leave the unit sphere by O(h^5) a step; putting them back does not change the order.
 void normalize_quaternions(const Tree& tree, double* q) {
   for (const Node& node : tree.nodes) {
-    if (node.motion != Motion::ball && node.motion != Motion::floating) continue;
+    if (!has_chart(node)) continue;
     double* at = q + node.q_index + node.nv - 3;
     store_quaternion(normalized(load_quaternion(at)), at);
   }
@@ -44,10 +44,8 @@ SubstepResult substep_rk4(const Control& control, const StepOptions& options, do
     }
     position_rate(tree, ws.q_stage.data(), ws.v_stage.data(), ws.q_rate.col(stage).data());
     ws.joint_forces.explicit_force(control, ws.q_stage.data(), ws.v_stage.data(), ws.force.data());
-    ws.newton_euler.set_position(ws.q_stage.data());
-    if (!ws.newton_euler.forward_dynamics(ws.v_stage.data(), ws.force.data(), to_v3(options.gravity),
-                                          ws.v_rate.col(stage).data()))
-      return {};
+    ws.dynamics.set_position(ws.q_stage);
+    if (!ws.dynamics.forward_dynamics(ws.v_stage, ws.force, options.gravity, ws.v_rate.col(stage))) return {};
   }
   ws.q_stage = state.q;
   ws.v_stage = state.v;

@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 
 #include "integrators/workspace.h"
 #include "model/names.h"
@@ -14,13 +15,14 @@
 namespace scree {
 namespace {
 
-constexpr const char* kIntegratorNames[] = {"pbd", "rk4"};
+constexpr const char* kIntegratorNames[] = {"pbd", "ne", "rk4"};  // in the order of IntegratorType
 
-// The fastest any body turns [rad/s]. Leaves the Newton-Euler kinematics at the state.
+// The fastest any body turns [rad/s]. Leaves `ws.dynamics` at the state.
 double largest_turn_rate(const State& state, StepWorkspace::Impl& ws) {
-  ws.newton_euler.set_position(state.q.data());
+  ws.dynamics.set_position(state.q);
   double largest = 0;
-  for (const Twist<double>& V : ws.newton_euler.body_twists(state.v.data())) largest = std::max(largest, dot(V.w, V.w));
+  for (const Twist<double>& V : ws.dynamics.impl().body_twists(state.v.data()))
+    largest = std::max(largest, dot(V.w, V.w));
   return std::sqrt(largest);
 }
 
@@ -29,7 +31,7 @@ double largest_turn_rate(const State& state, StepWorkspace::Impl& ws) {
 const char* integrator_name(IntegratorType type) { return kIntegratorNames[static_cast<int>(type)]; }
 
 IntegratorType integrator_from_name(std::string_view name) {
-  for (int k = 0; k < 2; ++k)
+  for (size_t k = 0; k < std::size(kIntegratorNames); ++k)
     if (name == kIntegratorNames[k]) return static_cast<IntegratorType>(k);
   throw InputError(
       fmt::format("integrator \"{}\" is unknown, expected one of: {}", name, fmt::join(kIntegratorNames, ", ")));
@@ -54,12 +56,11 @@ void StepOptions::validate() const {
 
 StepWorkspace::Impl::Impl(const Model& m)
     : model(m),
-      newton_euler(m.tree()),
+      dynamics(m),
       joint_forces(m),
       before(make_state(m)),
-      start(m.tree()),
-      trial(m.tree()),
-      inertia(m.tree()),
+      position_based(m),
+      newton_euler(m),
       delta(m.nv()),
       trial_delta(m.nv()),
       gradient(m.nv()),
@@ -67,9 +68,11 @@ StepWorkspace::Impl::Impl(const Model& m)
       direction(m.nv()),
       mass_diagonal(m.nv()),
       rounding(m.nv()),
-      exact(Eigen::MatrixXd::Zero(m.nv(), m.nv())),
-      gauss_newton(Eigen::MatrixXd::Zero(m.nv(), m.nv())),
-      factor(m.nv(), m.nv()),
+      jacobian(Eigen::MatrixXd::Zero(m.nv(), m.nv())),
+      gauss_newton(jacobian),
+      joint_hessian(jacobian),
+      cholesky(m.tree().dof_parent),
+      lu(m.nv()),
       q_stage(m.nq()),
       v_stage(m.nv()),
       force(m.nv()),
@@ -95,6 +98,9 @@ StepReport step([[maybe_unused]] const Model& model, const Control& control, con
   report.residual = 0;
   report.smallest_step = options.dt;
 
+  const auto substep = options.integrator == IntegratorType::pbd  ? substep_pbd
+                       : options.integrator == IntegratorType::ne ? substep_ne
+                                                                  : substep_rk4;
   const std::int64_t whole = std::int64_t{1} << options.max_halvings;  // the step in units of its smallest substep
   std::int64_t done = 0;
   int level = 0;
@@ -103,9 +109,7 @@ StepReport step([[maybe_unused]] const Model& model, const Control& control, con
     const double h = std::ldexp(options.dt, -level);
     bool accepted = turn_rate * h <= options.max_turn;
     if (accepted) {
-      const SubstepResult result = options.integrator == IntegratorType::pbd
-                                       ? substep_pbd(control, options, h, state, ws)
-                                       : substep_rk4(control, options, h, state, ws);
+      const SubstepResult result = substep(control, options, h, state, ws);
       accepted = result.converged;
       report.iterations += result.iterations;
       report.rejected += accepted ? 0 : 1;
@@ -127,9 +131,8 @@ StepReport step([[maybe_unused]] const Model& model, const Control& control, con
   }
 
   report.status = StepStatus::converged;
-  report.kinetic_energy = ws.newton_euler.kinetic_energy(state.v.data());
-  report.potential_energy =
-      ws.newton_euler.gravity_energy(to_v3(options.gravity)) + ws.joint_forces.stop_energy(state.q.data());
+  report.kinetic_energy = ws.dynamics.kinetic_energy(state.v);
+  report.potential_energy = ws.dynamics.gravity_energy(options.gravity) + ws.joint_forces.stop_energy(state.q.data());
   return report;
 }
 

@@ -1,10 +1,13 @@
 // All scratch of a step. Sized once; nothing below allocates afterwards.
 #pragma once
 
+#include <Eigen/LU>
+
 #include "control/joint_forces.h"
-#include "dynamics/newton_euler.h"
-#include "dynamics/position_based.h"
+#include "dynamics/discretisation.h"
+#include "dynamics/dynamics_impl.h"
 #include "scree/step.h"
+#include "solvers/tree_cholesky.h"
 
 namespace scree {
 
@@ -12,16 +15,18 @@ struct StepWorkspace::Impl {
   explicit Impl(const Model& model);
 
   const Model& model;
-  NewtonEuler newton_euler;
+  Dynamics dynamics;
   JointForces joint_forces;
   State before;  // the state to return to when a step fails
 
-  // pbd
-  Kinematics<double> start, trial;  // poses at the start of the substep and at the trial displacement
-  PositionBased<double> inertia;
+  // implicit schemes
+  PositionBasedStage position_based;
+  NewtonEulerStage newton_euler;
   Eigen::VectorXd delta, trial_delta, gradient, trial_gradient, direction;
   Eigen::VectorXd mass_diagonal, rounding;  // per dof: M_aa, and the part of the residual that is rounding [1/s^2]
-  Eigen::MatrixXd exact, gauss_newton, factor;
+  Eigen::MatrixXd jacobian, gauss_newton, joint_hessian;
+  TreeCholesky cholesky;
+  Eigen::PartialPivLU<Eigen::MatrixXd> lu;
 
   // rk4
   Eigen::VectorXd q_stage, v_stage, force;
@@ -38,6 +43,8 @@ struct SubstepResult {
 // Each advances q, v and the history of `state` by h, or leaves `state` alone and says that it failed.
 SubstepResult substep_pbd(const Control& control, const StepOptions& options, double h, State& state,
                           StepWorkspace::Impl& ws);
+SubstepResult substep_ne(const Control& control, const StepOptions& options, double h, State& state,
+                         StepWorkspace::Impl& ws);
 SubstepResult substep_rk4(const Control& control, const StepOptions& options, double h, State& state,
                           StepWorkspace::Impl& ws);
 

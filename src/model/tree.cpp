@@ -46,14 +46,13 @@ void planar_directions(const Vec3& normal, Vec3& u1, Vec3& u2) {
 
 Tree compile_tree(const std::vector<Body>& bodies, const std::vector<Joint>& joints) {
   Tree tree;
-  std::vector<int> last_dof_of;  // per node: the last dof on the path from the world to it, -1 if none
   for (size_t i = 0; i < bodies.size(); ++i) {
     const Body& body = bodies[i];
     const Joint& joint = joints[i];
     Vec3 u1 = Vec3::Zero(), u2 = Vec3::Zero();
     if (joint.type == JointType::planar) planar_directions(joint.axis, u1, u2);
     const int nv = velocity_count(joint.type);
-    int last_dof = body.parent.valid() ? last_dof_of[static_cast<size_t>(body.parent.value())] : -1;
+    int last_dof = body.parent.valid() ? tree.last_dof[static_cast<size_t>(body.parent.value())] : -1;
     tree.nodes.push_back({body.parent.value(), joint.q_index, joint.v_index, nv, motion_of(joint.type),
                           to_v3(joint.axis), to_v3(u1), to_v3(u2), to_m3(joint.X_PJ.R), to_v3(joint.X_PJ.p),
                           second_moment(body)});
@@ -63,7 +62,7 @@ Tree compile_tree(const std::vector<Body>& bodies, const std::vector<Joint>& joi
       tree.dof_node.push_back(static_cast<int>(i));
       tree.armature.push_back(joint.armature);
     }
-    last_dof_of.push_back(last_dof);
+    tree.last_dof.push_back(last_dof);
     tree.nq += position_count(joint.type);
     tree.nv += nv;
   }

@@ -31,9 +31,13 @@ struct Node {
   SecondMoment<double> S;  // about the body origin, body axes     theory (2.1)
 };
 
+// Does the joint end in a rotation chart? Its last three dofs are the chart's.
+inline bool has_chart(const Node& node) { return node.motion == Motion::ball || node.motion == Motion::floating; }
+
 struct Tree {
   std::vector<Node> nodes;
   std::vector<int> dof_parent;   // the dof before it on the way to the world, -1 at the root
+  std::vector<int> last_dof;     // per node: the last dof on the way from the world to it, -1 if none
   std::vector<int> dof_node;     // the node each dof moves
   std::vector<double> armature;  // per dof
   int nq = 0, nv = 0;

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "control/joint_forces.h"
-#include "dynamics/newton_euler.h"
+#include "scree/dynamics.h"
 #include "sim/build_info.h"
 
 namespace scree {
@@ -52,13 +52,13 @@ void record(Run& run, const State& state, const StepReport& report) {
 
 // No step led to the initial state: its energies are real, all else is zero.
 StepReport initial_report(const Scene& scene, const State& state) {
-  NewtonEuler dynamics(scene.model.tree());
-  dynamics.set_position(state.q.data());
+  Dynamics dynamics(scene.model);
+  dynamics.set_position(state.q);
   StepReport report;
   report.residual = 0;
-  report.kinetic_energy = dynamics.kinetic_energy(state.v.data());
+  report.kinetic_energy = dynamics.kinetic_energy(state.v);
   report.potential_energy =
-      dynamics.gravity_energy(to_v3(scene.options.gravity)) + JointForces(scene.model).stop_energy(state.q.data());
+      dynamics.gravity_energy(scene.options.gravity) + JointForces(scene.model).stop_energy(state.q.data());
   return report;
 }
 

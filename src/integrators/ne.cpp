@@ -1,0 +1,80 @@
+// Newton-Euler backward Euler in body velocities without contact.                                     theory (7.2)
+//
+//   M(q) (v - v_n)/h + C(q, v) = joint forces(q, v),   q = q_n (+) h v
+//
+// solved for delta = h v by Newton's method. The Jacobian is not symmetric, so LU, and a line search on the residual.
+#include <cmath>
+
+#include "integrators/residual.h"
+
+namespace scree {
+namespace {
+
+using Impl = StepWorkspace::Impl;
+
+void evaluate(const Control& control, double h, const State& state, const Eigen::VectorXd& delta,
+              Eigen::VectorXd& forces, Impl& ws) {
+  ws.newton_euler.set_trial(delta.data());
+  ws.newton_euler.residual(forces.data());
+  double potential = 0;  // the joint forces have one, the inertia does not
+  ws.joint_forces.add_implicit(control, state.q.data(), state.v.data(), delta.data(), h, potential, forces.data(),
+                               nullptr);
+}
+
+void evaluate_jacobian(const Control& control, double h, const State& state, Impl& ws) {
+  ws.newton_euler.jacobian(ws.jacobian.data());
+  set_residual_scale(ws.newton_euler, h, ws);
+  double potential = 0;
+  ws.joint_hessian.setZero();
+  ws.joint_forces.add_implicit(control, state.q.data(), state.v.data(), ws.delta.data(), h, potential,
+                               ws.trial_gradient.data(), ws.joint_hessian.data());
+  ws.jacobian.triangularView<Eigen::Upper>() += ws.joint_hessian;
+  ws.jacobian.triangularView<Eigen::StrictlyLower>() += ws.joint_hessian.transpose();
+}
+
+// -J^-1 r, unless J is numerically singular.
+bool newton_direction(Impl& ws) {
+  ws.lu.compute(ws.jacobian);
+  const auto pivots = ws.lu.matrixLU().diagonal().cwiseAbs();
+  if (!(pivots.minCoeff() > 1e-14 * pivots.maxCoeff())) return false;
+  ws.direction = ws.lu.solve(ws.gradient);
+  ws.direction = -ws.direction;
+  return ws.direction.allFinite();
+}
+
+}  // namespace
+
+SubstepResult substep_ne(const Control& control, const StepOptions& options, double h, State& state, Impl& ws) {
+  ws.newton_euler.begin(state, h, options.gravity);
+  ws.delta = h * state.v;
+  evaluate(control, h, state, ws.delta, ws.gradient, ws);
+  evaluate_jacobian(control, h, state, ws);
+  Residual residual = residual_of(ws.gradient, options.tolerance, ws);
+
+  SubstepResult result;
+  while (!residual.small) {
+    if (++result.iterations > options.max_iterations || !newton_direction(ws)) return result;
+    bool accepted = false;
+    for (double fraction = 1; fraction > 1e-3 && !accepted; fraction *= 0.5) {
+      ws.trial_delta = ws.delta + fraction * ws.direction;
+      evaluate(control, h, state, ws.trial_delta, ws.trial_gradient, ws);
+      const Residual trial = residual_of(ws.trial_gradient, options.tolerance, ws);
+      accepted = trial.small || trial.largest < (1 - 1e-4 * fraction) * residual.largest;
+      if (accepted) {
+        residual = trial;
+        ws.delta.swap(ws.trial_delta);
+        ws.gradient.swap(ws.trial_gradient);
+      }
+    }
+    if (!accepted) return result;
+    if (!residual.small) evaluate_jacobian(control, h, state, ws);
+  }
+  if (!within_chart(ws.model.tree(), ws.newton_euler.trial())) return result;
+
+  ws.newton_euler.accept(state);
+  result.residual = residual.largest;
+  result.converged = true;
+  return result;
+}
+
+}  // namespace scree
