@@ -142,7 +142,7 @@ TEST(JointForces, ArmatureIsInertiaOfTheJointAlone) {
 TEST(JointForces, EffortBoundsThePdForce) {
   Joint joint = joint_of(JointType::prismatic);
   joint.effort = 4;
-  for (const IntegratorType integrator : {IntegratorType::pbd, IntegratorType::rk4}) {
+  for (const IntegratorType integrator : {IntegratorType::pbd, IntegratorType::ne, IntegratorType::rk4}) {
     Simulation s(test::single_joint(joint, 2), weightless(0.01, integrator));
     s.control().kp(0) = 1e4;
     s.control().target(0) = 100;
@@ -167,7 +167,7 @@ TEST(JointForces, LoadRestsInTheStopWhereItsStiffnessSays) {
   joint.limits = {-0.5, 1, 2000, 0.01};
   joint.damping = 40;  // to come to rest
   const double mass = 2;
-  for (const IntegratorType integrator : {IntegratorType::pbd, IntegratorType::rk4}) {
+  for (const IntegratorType integrator : {IntegratorType::pbd, IntegratorType::ne, IntegratorType::rk4}) {
     StepOptions options;
     options.integrator = integrator;
     options.dt = 0.01;

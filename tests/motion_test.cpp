@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 
+#include "scree/dynamics.h"
 #include "scree/simulation.h"
 #include "support/mechanisms.h"
 #include "support/random_tree.h"
@@ -63,12 +64,16 @@ TEST(Pendulum, Rk4ReturnsAfterAnExactPeriodWithFourthOrder) {
   EXPECT_LE(error(3200), 1e-9);  // (1.25 T / 3200)^4 = 2e-13 times derivatives of size w0^5 = 1.7e3
 }
 
-TEST(Pendulum, PbdConvergesWithFirstOrder) {
+class ImplicitPendulum : public testing::TestWithParam<IntegratorType> {};
+INSTANTIATE_TEST_SUITE_P(Schemes, ImplicitPendulum, testing::Values(IntegratorType::pbd, IntegratorType::ne),
+                         [](const auto& type) { return std::string(integrator_name(type.param)); });
+
+TEST_P(ImplicitPendulum, ConvergesWithFirstOrder) {
   const PendulumCase c;
   const Model model = test::pendulum(c.mass, c.length);
   const auto error = [&](int n) {
-    const Simulation s = run(model, IntegratorType::pbd, Eigen::VectorXd::Constant(1, c.start),
-                             Eigen::VectorXd::Zero(1), 0.25 * c.period(), n);
+    const Simulation s =
+        run(model, GetParam(), Eigen::VectorXd::Constant(1, c.start), Eigen::VectorXd::Zero(1), 0.25 * c.period(), n);
     return std::abs(s.state().q(0));  // the exact angle is 0
   };
   const double order = fitted_order(error, 400, 5);
@@ -116,9 +121,11 @@ TEST(DoublePendulum, BothIntegratorsConvergeToTheLagrangianEquations) {
     x << s.state().q(0), s.state().q.sum(), s.state().v(0), s.state().v.sum();
     return (x - exact).norm();
   };
-  const double first = fitted_order([&](int n) { return error(IntegratorType::pbd, n); }, 1600, 4);
-  EXPECT_GE(first, 0.95);
-  EXPECT_LE(first, 1.05);
+  for (const IntegratorType implicit : {IntegratorType::pbd, IntegratorType::ne}) {
+    const double first = fitted_order([&](int n) { return error(implicit, n); }, 1600, 4);
+    EXPECT_GE(first, 0.95) << integrator_name(implicit);
+    EXPECT_LE(first, 1.05) << integrator_name(implicit);
+  }
   EXPECT_NEAR(fitted_order([&](int n) { return error(IntegratorType::rk4, n); }, 200, 4), 4, 0.1);
 }
 
@@ -149,9 +156,11 @@ TEST(FreeBody, SymmetricTopPrecessesAsInClosedForm) {
     const Simulation s = run(model, integrator, free_position(p0, r0), v, end, n);
     return (rotation_of(s.state()) - exact).norm();
   };
-  const double first = fitted_order([&](int n) { return error(IntegratorType::pbd, n); }, 1600, 4);
-  EXPECT_GE(first, 0.95);
-  EXPECT_LE(first, 1.05);
+  for (const IntegratorType implicit : {IntegratorType::pbd, IntegratorType::ne}) {
+    const double first = fitted_order([&](int n) { return error(implicit, n); }, 1600, 4);
+    EXPECT_GE(first, 0.95) << integrator_name(implicit);
+    EXPECT_LE(first, 1.05) << integrator_name(implicit);
+  }
   EXPECT_NEAR(fitted_order([&](int n) { return error(IntegratorType::rk4, n); }, 50, 4), 4, 0.1);
 
   const Simulation fine = run(model, IntegratorType::rk4, free_position(p0, r0), v, end, 1000);
@@ -198,7 +207,7 @@ TEST(FreeBody, RelabellingItsAxesDoesNotChangeTheMotion) {
   test::Random random(11);
   const Vec3 principal(0.11, 0.23, 0.31), com(0.05, -0.02, 0.1), w(3, -2, 4);
   const Quat r0(test::random_rotation(random));
-  for (const IntegratorType integrator : {IntegratorType::pbd, IntegratorType::rk4}) {
+  for (const IntegratorType integrator : {IntegratorType::pbd, IntegratorType::ne, IntegratorType::rk4}) {
     Eigen::VectorXd v(6);
     v << 0.3, -0.4, 2, w;
     const Mat3 inertia = principal.asDiagonal();
@@ -215,6 +224,45 @@ TEST(FreeBody, RelabellingItsAxesDoesNotChangeTheMotion) {
       EXPECT_LE((rotation_of(s.state()) * Q.transpose() - rotation_of(reference.state())).norm(), 1e-8);
       EXPECT_LE((s.state().q.head<3>() - reference.state().q.head<3>()).norm(), 1e-8);
     }
+  }
+}
+
+// Newton-Euler in body velocities: a spin about a principal axis is an equilibrium of the scheme, at any step.
+TEST(FreeBody, NeKeepsASpinAboutAPrincipalAxisForEver) {
+  const Model model = test::free_body(1.0, Vec3(0.2, 0.3, 0.4).asDiagonal());
+  Eigen::VectorXd v = Eigen::VectorXd::Zero(6);
+  v(5) = 6;
+  const Simulation s =
+      run(model, IntegratorType::ne, free_position(Vec3::Zero(), Quat::Identity()), v, 10, 200, Vec3::Zero());
+  EXPECT_NEAR(s.state().v(5), 6, 200 * 6 * 2.2e-16);  // v h / h rounds once a step
+  EXPECT_LE((rotation_of(s.state()) - Eigen::AngleAxisd(60, Vec3::UnitZ()).toRotationMatrix()).norm(), 1e-12);
+}
+
+// A tumbling body: linear momentum is kept exactly, angular momentum and energy to first order in the step.
+TEST(FreeBody, ConservesWhatItShouldWithinItsOrder) {
+  const Model model = test::free_body(1.3, Vec3(0.2, 0.3, 0.4).asDiagonal(), Vec3(0.1, -0.05, 0.02));
+  Eigen::VectorXd v(6);
+  v << 0.3, -0.2, 0.5, 1, 2, -1.5;
+  const Eigen::VectorXd q = free_position(Vec3::Zero(), Quat::Identity());
+  Dynamics dynamics(model);
+  dynamics.set_position(q);
+  const Dynamics::Momentum start = dynamics.momentum(v);
+  const double energy = dynamics.kinetic_energy(v);
+  struct Drift {
+    double linear, angular, energy;
+  };
+  const auto drift = [&](IntegratorType integrator, int n) {
+    const Simulation s = run(model, integrator, q, v, 1, n, Vec3::Zero());
+    dynamics.set_position(s.state().q);
+    const Dynamics::Momentum end = dynamics.momentum(s.state().v);
+    return Drift{(end.linear - start.linear).norm(), (end.angular - start.angular).norm(),
+                 std::abs(dynamics.kinetic_energy(s.state().v) - energy)};
+  };
+  for (const IntegratorType integrator : {IntegratorType::pbd, IntegratorType::ne, IntegratorType::rk4}) {
+    const Drift coarse = drift(integrator, 400), fine = drift(integrator, 800);
+    const double ratio = integrator == IntegratorType::rk4 ? 16 : 2;
+    EXPECT_NEAR(coarse.angular / fine.angular, ratio, 0.1 * ratio) << integrator_name(integrator);
+    EXPECT_NEAR(coarse.energy / fine.energy, ratio, 0.15 * ratio) << integrator_name(integrator);
   }
 }
 

@@ -99,7 +99,7 @@ TEST(Step, SameInputSameBits) {
     const test::RandomTree tree = test::random_tree(random);
     const Eigen::VectorXd q = test::random_position(random, tree.model),
                           v = test::random_velocity(random, tree.model, 3);
-    for (const IntegratorType integrator : {IntegratorType::pbd, IntegratorType::rk4}) {
+    for (const IntegratorType integrator : {IntegratorType::pbd, IntegratorType::ne, IntegratorType::rk4}) {
       const StepOptions options{.integrator = integrator, .dt = 0.01};
       Simulation first(tree.model, options), second(tree.model, options);
       // The second one has a used workspace: nothing of another motion may leak into this one.
@@ -122,13 +122,16 @@ TEST(Step, EveryRandomTreeStepsAtEverySize) {
     const test::RandomTree tree = test::random_tree(random, 100);
     const Eigen::VectorXd q = test::random_position(random, tree.model),
                           v = test::random_velocity(random, tree.model, 3);
-    for (const double dt : {1e-4, 1e-2, 0.05, 0.1}) {
-      Simulation s(tree.model, StepOptions{.dt = dt});
-      s.set_state(q, v);
-      for (int k = 0; k < 10; ++k) {
-        const StepReport report = s.step();
-        ASSERT_TRUE(report.converged()) << "tree " << trial << " dt " << dt << " step " << k;
-        ASSERT_TRUE(s.state().q.allFinite());
+    for (const IntegratorType integrator : {IntegratorType::pbd, IntegratorType::ne}) {
+      for (const double dt : {1e-4, 1e-2, 0.05, 0.1}) {
+        Simulation s(tree.model, StepOptions{.integrator = integrator, .dt = dt});
+        s.set_state(q, v);
+        for (int k = 0; k < 10; ++k) {
+          const StepReport report = s.step();
+          ASSERT_TRUE(report.converged())
+              << integrator_name(integrator) << " tree " << trial << " dt " << dt << " step " << k;
+          ASSERT_TRUE(s.state().q.allFinite());
+        }
       }
     }
   }

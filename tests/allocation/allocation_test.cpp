@@ -4,6 +4,7 @@
 #include <Eigen/Core>
 #include <memory>
 
+#include "scree/dynamics.h"
 #include "scree/simulation.h"
 #include "scree/urdf.h"
 #include "support/allocation_guard.h"
@@ -35,7 +36,7 @@ void expect_no_allocation(Simulation& s, const std::string& what) {
 
 TEST(Step, AllocatesNothingAfterWarmUp) {
   test::Random random(51);
-  for (const IntegratorType integrator : {IntegratorType::pbd, IntegratorType::rk4}) {
+  for (const IntegratorType integrator : {IntegratorType::pbd, IntegratorType::ne, IntegratorType::rk4}) {
     for (int trial = 0; trial < 30; ++trial) {
       const test::RandomTree tree = test::random_tree(random);
       Simulation s(tree.model, StepOptions{.integrator = integrator, .dt = 0.02});
@@ -43,7 +44,7 @@ TEST(Step, AllocatesNothingAfterWarmUp) {
       expect_no_allocation(s, "random tree " + std::to_string(trial));
     }
     Simulation robot(load_urdf(SCREE_SOURCE_DIR "/models/robosimian.urdf"),
-                     StepOptions{.integrator = integrator, .dt = integrator == IntegratorType::pbd ? 0.05 : 1e-4});
+                     StepOptions{.integrator = integrator, .dt = integrator == IntegratorType::rk4 ? 1e-4 : 0.05});
     robot.control().kp.tail(28).setConstant(500);
     robot.control().kd.tail(28).setConstant(20);
     robot.control().target.tail(28).setConstant(0.5);
@@ -70,6 +71,28 @@ TEST(Step, AllocatesNothingWhenSubdividingOrFailing) {
   s.set_state(s.model().neutral_position(), Vec3(3000, 0, 5));
   EXPECT_FALSE(s.step().converged());
   expect_no_allocation(s, "failing");
+}
+
+TEST(Dynamics, AllocatesNothing) {
+  const Model model = load_urdf(SCREE_SOURCE_DIR "/models/robosimian.urdf");
+  test::Random random(52);
+  const Eigen::VectorXd q = test::random_position(random, model), v = test::random_velocity(random, model);
+  const Vec3 gravity(0, 0, -9.81);
+  const Frame foot = model.find_frame("limb1_link7");
+  Eigen::VectorXd tau(model.nv()), vdot(model.nv());
+  Eigen::Matrix<double, 6, Eigen::Dynamic> J(6, model.nv());
+  Dynamics dynamics(model);
+  test::AllocationGuard guard;
+  dynamics.set_position(q);
+  dynamics.inverse_dynamics(v, v, gravity, tau);
+  dynamics.bias_force(v, gravity, tau);
+  EXPECT_TRUE(dynamics.forward_dynamics(v, tau, gravity, vdot));
+  dynamics.inverse_dynamics_derivatives(v, v, gravity);
+  dynamics.mass_matrix();
+  dynamics.frame_jacobian(foot, J);
+  dynamics.kinetic_energy(v);
+  dynamics.momentum(v);
+  EXPECT_EQ(guard.count(), 0);
 }
 
 }  // namespace
