@@ -57,6 +57,7 @@ int run(int argc, char** argv) {
   add_check(app, action);
   add_view(app, action);
   add_convert(app, action);
+  add_bench(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version

@@ -13,5 +13,6 @@ void add_sim(CLI::App& app, Action& action);
 void add_check(CLI::App& app, Action& action);
 void add_view(CLI::App& app, Action& action);
 void add_convert(CLI::App& app, Action& action);
+void add_bench(CLI::App& app, Action& action);
 
 }  // namespace scree::cli
