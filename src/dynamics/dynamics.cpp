@@ -9,9 +9,8 @@ Dynamics::Impl::Impl(const Model& m)
       tree(m.tree()),
       kinematics(tree),
       pass(tree),
-      cholesky(tree.dof_parent),
+      articulated(tree),
       zero(static_cast<size_t>(tree.nv)),
-      bias(tree.nv),
       mass(Eigen::MatrixXd::Zero(tree.nv, tree.nv)),
       derivatives{mass, mass, mass} {}
 
@@ -46,28 +45,29 @@ void Dynamics::bias_force(const VectorIn& v, const Vec3& gravity, VectorOut forc
   project_forces(d.tree, d.kinematics, d.pass, force.data());
 }
 
-void Dynamics::Impl::fill_mass_upper() {
-  world_second_moments(tree, kinematics, pass.sigma);
-  sum_over_subtrees(tree, pass.sigma);
-  composite_mass_matrix(tree, kinematics, pass.sigma, mass.data());
-  for (int a = 0; a < tree.nv; ++a) mass(a, a) += tree.armature[static_cast<size_t>(a)];
-}
-
 const Eigen::MatrixXd& Dynamics::mass_matrix() {
   Impl& d = *impl_;
-  d.fill_mass_upper();
-  d.mass.triangularView<Eigen::StrictlyLower>() = d.mass.transpose();
+  world_second_moments(d.tree, d.kinematics, d.pass.sigma);
+  sum_over_subtrees(d.tree, d.pass.sigma);
+  d.fill_mass_matrix(d.mass);
   return d.mass;
+}
+
+void Dynamics::Impl::fill_mass_matrix(Eigen::MatrixXd& out) const {
+  composite_mass_matrix(tree, kinematics, pass.sigma, out.data());
+  const size_t n = static_cast<size_t>(tree.nv);
+  for (size_t b = 0; b < n; ++b) {
+    out.data()[b * n + b] += tree.armature[b];
+    for (int a = tree.dof_parent[b]; a >= 0; a = tree.dof_parent[static_cast<size_t>(a)])
+      out.data()[static_cast<size_t>(a) * n + b] = out.data()[b * n + static_cast<size_t>(a)];
+  }
 }
 
 bool Dynamics::forward_dynamics(const VectorIn& v, const VectorIn& tau, const Vec3& gravity, VectorOut vdot) {
   Impl& d = *impl_;
-  bias_force(v, gravity, d.bias);
-  d.fill_mass_upper();
-  if (!d.cholesky.factor(d.mass.data())) return false;
-  vdot = tau - d.bias;
-  d.cholesky.solve(vdot.data());
-  return vdot.allFinite();
+  return articulated_body(d.tree, d.kinematics, v.data(), tau.data(), to_v3(gravity), d.pass, d.articulated,
+                          vdot.data()) &&
+         vdot.allFinite();
 }
 
 const Dynamics::Derivatives& Dynamics::inverse_dynamics_derivatives(const VectorIn& v, const VectorIn& vdot,
@@ -76,9 +76,7 @@ const Dynamics::Derivatives& Dynamics::inverse_dynamics_derivatives(const Vector
   newton_euler_pass<Depth::derivatives>(d.tree, d.kinematics, v.data(), vdot.data(), to_v3(gravity), d.pass);
   scree::inverse_dynamics_derivatives(d.tree, d.kinematics, d.pass, d.derivatives.by_q.data(),
                                       d.derivatives.by_v.data());
-  composite_mass_matrix(d.tree, d.kinematics, d.pass.sigma, d.derivatives.by_vdot.data());
-  for (int a = 0; a < d.tree.nv; ++a) d.derivatives.by_vdot(a, a) += d.tree.armature[static_cast<size_t>(a)];
-  d.derivatives.by_vdot.triangularView<Eigen::StrictlyLower>() = d.derivatives.by_vdot.transpose();
+  d.fill_mass_matrix(d.derivatives.by_vdot);
   return d.derivatives;
 }
 

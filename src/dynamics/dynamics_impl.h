@@ -1,9 +1,8 @@
 // The scratch behind scree::Dynamics, for those inside the library who want the kernels' own types.
 #pragma once
 
-#include "dynamics/newton_euler.h"
+#include "dynamics/articulated_body.h"
 #include "scree/dynamics.h"
-#include "solvers/tree_cholesky.h"
 
 namespace scree {
 
@@ -14,13 +13,12 @@ struct Dynamics::Impl {
   const Tree& tree;
   Kinematics<double> kinematics;
   NewtonEulerPass<double> pass;
-  TreeCholesky cholesky;
+  ArticulatedBodyPass<double> articulated;
   std::vector<double> zero;  // nv zeros
-  Eigen::VectorXd bias;
-  Eigen::MatrixXd mass;  // symmetric
+  Eigen::MatrixXd mass;      // symmetric
   Derivatives derivatives;
 
-  void fill_mass_upper();                                          // upper triangle of `mass`, armature included
+  void fill_mass_matrix(Eigen::MatrixXd& out) const;               // from the subtree sums in `pass`, armature included
   const std::vector<Twist<double>>& body_twists(const double* v);  // world twists about kinematics.origin
 };
 

@@ -41,6 +41,16 @@ template <class T> struct NewtonEulerPass {
   std::vector<Wrench<double>> external;  // [N m, N] at the body origin, in body axes; zero unless set
 };
 
+// The external wrench of body i, moved to the origin of the recursion, leaves `wrench`.
+template <class T>
+void subtract_external(const Kinematics<T>& kin, const NewtonEulerPass<T>& pass, size_t i, Wrench<T>& wrench) {
+  const Wrench<double>& external = pass.external[i];
+  const V3<T> f = kin.R[i] * V3<T>{T(external.f.x), T(external.f.y), T(external.f.z)};
+  const V3<T> m = kin.R[i] * V3<T>{T(external.m.x), T(external.m.y), T(external.m.z)};
+  wrench.m -= m + cross(kin.p[i], f);
+  wrench.f -= f;
+}
+
 enum class Depth { forces, derivatives };  // how much of a pass is wanted
 
 // Out: V, A and the rates of the axes. Back: subtree sums.                            theory (6.1), (6.2), (6.5), (6.6)
@@ -98,11 +108,7 @@ void newton_euler_pass(const Tree& tree, const Kinematics<T>& kin, const T* v, c
       pass.drift[i] = {cross(V.w, {S.xx, S.xy, S.xz}) + M.b.x * V.v, cross(V.w, {S.xy, S.yy, S.yz}) + M.b.y * V.v,
                        cross(V.w, {S.xz, S.yz, S.zz}) + M.b.z * V.v};
     }
-    const Wrench<double>& external = pass.external[i];
-    const V3<T> f = kin.R[i] * V3<T>{T(external.f.x), T(external.f.y), T(external.f.z)};
-    const V3<T> m = kin.R[i] * V3<T>{T(external.m.x), T(external.m.y), T(external.m.z)};
-    pass.force[i].m -= m + cross(kin.p[i], f);
-    pass.force[i].f -= f;
+    subtract_external(kin, pass, i, pass.force[i]);
   }
   sum_over_subtrees(tree, pass.force);
   if constexpr (depth == Depth::derivatives) {
