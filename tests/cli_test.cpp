@@ -226,6 +226,18 @@ TEST_F(Cli, ConvertWritesAModelThatReadsBack) {
   ASSERT_EQ(planar.exit_code, 0) << planar.err;
 }
 
+TEST_F(Cli, BenchReportsTimeAndErrorOfEveryFunction) {
+  const Outcome outcome = scree_cli({"bench", "dynamics", in("joints.urdf"), "--seconds", "0.0001", "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const json rows = json::parse(outcome.out)["rows"];
+  EXPECT_EQ(rows.size(), 5u * 6u);  // the file's model, a tree, three chains; six functions each
+  for (const json& row : rows) {
+    EXPECT_GT(row["time"].get<double>(), 0);
+    EXPECT_LE(row["error"].get<double>(), 1e-4) << row;  // the chain of 1000 links is badly conditioned
+  }
+  EXPECT_EQ(scree_cli({"bench", "weather"}).exit_code, 2);
+}
+
 TEST_F(Cli, AFailedRunExitsWith1AndKeepsItsRecording) {
   folder.write("fast.toml",
                "model = \"pendulum.urdf\"\nduration = 1\n[step]\nintegrator = \"rk4\"\ndt = 0.02\nmax_halvings = 0\n"

@@ -7,6 +7,7 @@
 
 #include "scree/dynamics.h"
 #include "scree/simulation.h"
+#include "scree/urdf.h"
 #include "support/mechanisms.h"
 #include "support/random_tree.h"
 
@@ -307,6 +308,44 @@ TEST(FreeBody, FastSpinIsSubdividedAndConverges) {
   const double e1 = std::abs(turned(0.02, report) - 2.5), e2 = std::abs(turned(0.01, report) - 2.5);
   EXPECT_NEAR(e1 / e2, 2, 0.1);
   EXPECT_LE(e2, 0.031);  // dw/dt = -w^3 h loses 2.5 rad * 0.0098 * 2.5 / 2 = 0.0305 rad, and less as it slows
+}
+
+// --- a robot: the three integrators are three roads to one motion ----------------------------------------------------
+
+TEST(Robosimian, ImplicitSchemesConvergeToEachOtherAndToRk4) {
+  const Model model = load_urdf(SCREE_SOURCE_DIR "/models/robosimian-spatial.urdf");
+  const auto end_of = [&](IntegratorType integrator, int n) {
+    StepOptions options;
+    options.integrator = integrator;
+    options.dt = 0.4 / n;
+    Simulation s(model, options);
+    Eigen::VectorXd v = Eigen::VectorXd::Zero(model.nv());
+    v.head<6>() << 0.5, 0, 2, 0.3, 1, -0.5;
+    s.set_state(model.neutral_position(), v);
+    for (int a = 6; a < model.nv(); ++a) {  // fold the limbs while it tumbles
+      s.control().kp(a) = 200;
+      s.control().kd(a) = 20;
+      s.control().target(a + 1) = a % 2 ? 0.8 : -0.8;
+    }
+    for (int k = 0; k < n; ++k) EXPECT_TRUE(s.step().converged());
+    return s.state().q;
+  };
+  const Eigen::VectorXd exact = end_of(IntegratorType::rk4, 1600);
+  const auto away = [&](const Eigen::VectorXd& a, const Eigen::VectorXd& b) {
+    return position_difference(model, a, b).norm();
+  };
+  EXPECT_LE(away(end_of(IntegratorType::rk4, 800), exact), 1e-7);  // the reference itself: fourth order
+  double error[2][3];
+  for (int k = 0; k < 3; ++k) {
+    const Eigen::VectorXd pbd = end_of(IntegratorType::pbd, 100 << k), ne = end_of(IntegratorType::ne, 100 << k);
+    error[0][k] = away(pbd, exact);
+    error[1][k] = away(ne, exact);
+    EXPECT_LE(away(pbd, ne), error[0][k] + error[1][k]);
+  }
+  for (const auto& e : error) {
+    EXPECT_NEAR(e[0] / e[1], 2, 0.15);  // first order; the second-order remainder is of the size of one step in 100
+    EXPECT_NEAR(e[1] / e[2], 2, 0.1);
+  }
 }
 
 }  // namespace

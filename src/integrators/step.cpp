@@ -81,6 +81,14 @@ StepWorkspace::Impl::Impl(const Model& m)
   before.body_rates.resize(m.bodies().size());
 }
 
+void StepWorkspace::Impl::poison() {
+  for (Eigen::VectorXd* x : {&delta, &trial_delta, &gradient, &trial_gradient, &direction, &mass_diagonal, &rounding,
+                             &q_stage, &v_stage, &force})
+    x->setConstant(std::numeric_limits<double>::quiet_NaN());
+  q_rate.setConstant(std::numeric_limits<double>::quiet_NaN());
+  v_rate.setConstant(std::numeric_limits<double>::quiet_NaN());
+}
+
 StepWorkspace::StepWorkspace(const Model& model) : impl_(std::make_unique<Impl>(model)) {}
 StepWorkspace::~StepWorkspace() = default;
 StepWorkspace::StepWorkspace(StepWorkspace&&) noexcept = default;
@@ -93,6 +101,9 @@ StepReport step([[maybe_unused]] const Model& model, const Control& control, con
                 StepWorkspace& workspace) {
   StepWorkspace::Impl& ws = workspace.impl();
   assert(&model == &ws.model);
+#ifndef NDEBUG
+  ws.poison();
+#endif
   ws.before = state;
   StepReport report;
   report.residual = 0;

@@ -13,6 +13,7 @@ namespace scree {
 
 struct StepWorkspace::Impl {
   explicit Impl(const Model& model);
+  void poison();  // fills what a step must not read before writing with NaN; debug builds call it before every step
 
   const Model& model;
   Dynamics dynamics;
