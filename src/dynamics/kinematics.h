@@ -56,14 +56,32 @@ template <class T> void forward_kinematics(const Tree& tree, const double* q, co
       }
       for (int k = 0; k < count; ++k) p += di[k] * directions[k];
     };
-    const auto rotate = [&](const V3<double>& u, const T& angle, Twist<T>& twist) {
-      const V3<T> axis = R * lift(u);
+    const auto rotate = [&](const T& angle, Twist<T>& twist) {
+      const T sine = sin(angle), c = cos(angle);
+      // About a coordinate axis, as most joints turn, one column stays and two mix.
+      const auto mix = [&](const V3<T>& fixed, V3<T>& from, V3<T>& to) {
+        const T s = T(node.axis_sign) * sine;
+        const V3<T> axis = T(node.axis_sign) * fixed, old = from;
+        twist = {axis, cross(p, axis)};
+        from = c * old + s * to;
+        to = c * to - s * old;
+      };
+      switch (node.aligned) {
+        case Aligned::x:
+          return mix(R.x, R.y, R.z);
+        case Aligned::y:
+          return mix(R.y, R.z, R.x);
+        case Aligned::z:
+          return mix(R.z, R.x, R.y);
+        case Aligned::none:
+          break;
+      }
+      const V3<T> u = lift(node.axis), axis = R * u;
       twist = {axis, cross(p, axis)};
-      const T s = sin(angle), c = cos(angle), d = T(1) - c;
-      const V3<T> x = lift(u);
-      const M3<T> turn = {{c + d * x.x * x.x, d * x.x * x.y + s * x.z, d * x.x * x.z - s * x.y},
-                          {d * x.x * x.y - s * x.z, c + d * x.y * x.y, d * x.y * x.z + s * x.x},
-                          {d * x.x * x.z + s * x.y, d * x.y * x.z - s * x.x, c + d * x.z * x.z}};
+      const T d = T(1) - c;
+      const M3<T> turn = {{c + d * u.x * u.x, d * u.x * u.y + sine * u.z, d * u.x * u.z - sine * u.y},
+                          {d * u.x * u.y - sine * u.z, c + d * u.y * u.y, d * u.y * u.z + sine * u.x},
+                          {d * u.x * u.z + sine * u.y, d * u.y * u.z - sine * u.x, c + d * u.z * u.z}};
       R = R * turn;
     };
     const auto rotate_chart = [&](const double* quaternion, const T* w, Twist<T>* twist) {
@@ -79,7 +97,7 @@ template <class T> void forward_kinematics(const Tree& tree, const double* q, co
       case Motion::none:
         break;
       case Motion::rotate:
-        rotate(node.axis, T(qi[0]) + di[0], xi[0]);
+        rotate(T(qi[0]) + di[0], xi[0]);
         break;
       case Motion::translate: {
         const V3<T> direction = R * lift(node.axis);
@@ -89,7 +107,7 @@ template <class T> void forward_kinematics(const Tree& tree, const double* q, co
       case Motion::planar: {
         const V3<T> directions[] = {R * lift(node.u1), R * lift(node.u2)};
         translate(directions, 2);
-        rotate(node.axis, T(qi[2]) + di[2], xi[2]);
+        rotate(T(qi[2]) + di[2], xi[2]);
         break;
       }
       case Motion::ball:

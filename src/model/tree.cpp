@@ -1,6 +1,6 @@
 #include "model/tree.h"
 
-#include <algorithm>
+#include <cmath>
 
 namespace scree {
 namespace {
@@ -53,7 +53,14 @@ Tree compile_tree(const std::vector<Body>& bodies, const std::vector<Joint>& joi
     if (joint.type == JointType::planar) planar_directions(joint.axis, u1, u2);
     const int nv = velocity_count(joint.type);
     int last_dof = body.parent.valid() ? tree.last_dof[static_cast<size_t>(body.parent.value())] : -1;
-    tree.nodes.push_back({body.parent.value(), joint.q_index, joint.v_index, nv, motion_of(joint.type),
+    Aligned aligned = Aligned::none;
+    double sign = 1;
+    for (int k = 0; k < 3; ++k) {
+      if (std::abs(joint.axis(k)) != 1) continue;
+      aligned = static_cast<Aligned>(k + 1);
+      sign = joint.axis(k);
+    }
+    tree.nodes.push_back({body.parent.value(), joint.q_index, joint.v_index, nv, motion_of(joint.type), aligned, sign,
                           to_v3(joint.axis), to_v3(u1), to_v3(u2), to_m3(joint.X_PJ.R), to_v3(joint.X_PJ.p),
                           second_moment(body)});
     for (int k = 0; k < nv; ++k) {

@@ -18,12 +18,16 @@ enum class Motion : unsigned char {
   floating,   // translate along x, y, z, then the rotation of a ball joint
 };
 
+enum class Aligned : unsigned char { none, x, y, z };  // a joint axis along a coordinate axis, either way
+
 struct Node {
   int parent;   // -1: the world
   int q_index;  // first position
   int v_index;  // first dof
   int nv;
   Motion motion;
+  Aligned aligned;
+  double axis_sign;        // -1 if aligned against the coordinate axis
   V3<double> axis;         // unit, joint frame
   V3<double> u1, u2;       // planar only: the in-plane directions
   M3<double> R_PJ;         // joint frame in the parent

@@ -78,6 +78,9 @@ inline RandomTree random_tree(Random& random, double far = 0) {
     joint.name = "j" + std::to_string(i);
     joint.type = kTypes[std::uniform_int_distribution<int>(0, 6)(random)];
     joint.axis = random_vector(random) + Vec3(1.5, 0, 0);
+    if (uniform(random, 0, 1) < 0.5)  // the recursions treat coordinate axes apart
+      joint.axis =
+          (uniform(random, 0, 1) < 0.5 ? -1 : 1) * Vec3::Unit(std::uniform_int_distribution<int>(0, 2)(random));
     joint.X_PJ = {random_rotation(random), random_vector(random, 0.5)};
     if (i == 0) joint.X_PJ.p += far * Vec3(0.6, -0.64, 0.48);
     if (joint.type != JointType::planar && joint.type != JointType::floating) joint.armature = uniform(random, 0, 0.1);
