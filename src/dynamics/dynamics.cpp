@@ -55,12 +55,7 @@ const Eigen::MatrixXd& Dynamics::mass_matrix() {
 
 void Dynamics::Impl::fill_mass_matrix(Eigen::MatrixXd& out) const {
   composite_mass_matrix(tree, kinematics, pass.sigma, out.data());
-  const size_t n = static_cast<size_t>(tree.nv);
-  for (size_t b = 0; b < n; ++b) {
-    out.data()[b * n + b] += tree.armature[b];
-    for (int a = tree.dof_parent[b]; a >= 0; a = tree.dof_parent[static_cast<size_t>(a)])
-      out.data()[static_cast<size_t>(a) * n + b] = out.data()[b * n + static_cast<size_t>(a)];
-  }
+  for (int a = 0; a < tree.nv; ++a) out(a, a) += tree.armature[static_cast<size_t>(a)];
 }
 
 bool Dynamics::forward_dynamics(const VectorIn& v, const VectorIn& tau, const Vec3& gravity, VectorOut vdot) {

@@ -41,7 +41,7 @@ template <class T> void forward_kinematics(const Tree& tree, const double* q, co
     if (node.parent >= 0) {
       const M3<T>& R_WP = out.R[static_cast<size_t>(node.parent)];
       p = R_WP * p + out.p[static_cast<size_t>(node.parent)];
-      R = R_WP * R;
+      R = node.turned ? R_WP * R : R_WP;
     } else {
       p += p_W;
     }

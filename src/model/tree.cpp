@@ -60,9 +60,9 @@ Tree compile_tree(const std::vector<Body>& bodies, const std::vector<Joint>& joi
       aligned = static_cast<Aligned>(k + 1);
       sign = joint.axis(k);
     }
-    tree.nodes.push_back({body.parent.value(), joint.q_index, joint.v_index, nv, motion_of(joint.type), aligned, sign,
-                          to_v3(joint.axis), to_v3(u1), to_v3(u2), to_m3(joint.X_PJ.R), to_v3(joint.X_PJ.p),
-                          second_moment(body)});
+    tree.nodes.push_back({body.parent.value(), joint.q_index, joint.v_index, nv, motion_of(joint.type), aligned,
+                          joint.X_PJ.R != Mat3::Identity(), sign, to_v3(joint.axis), to_v3(u1), to_v3(u2),
+                          to_m3(joint.X_PJ.R), to_v3(joint.X_PJ.p), second_moment(body)});
     for (int k = 0; k < nv; ++k) {
       tree.dof_parent.push_back(last_dof);
       last_dof = joint.v_index + k;

@@ -27,6 +27,7 @@ struct Node {
   int nv;
   Motion motion;
   Aligned aligned;
+  bool turned;             // R_PJ is not the identity
   double axis_sign;        // -1 if aligned against the coordinate axis
   V3<double> axis;         // unit, joint frame
   V3<double> u1, u2;       // planar only: the in-plane directions
