@@ -11,7 +11,8 @@ demo: build  ## run the main job and say which page to open
 	@echo "Open out/robosimian-tumble.html in a browser."
 
 test: build  ## all tests: C++, Python, browser
-	ctest --preset $(PRESET)
+	@ctest --preset $(PRESET) --output-junit ctest.xml; status=$$?; \
+	sed -n 's/.*[[:space:]]skipped="\([0-9]*\)".*/tests skipped: \1/p' build/$(PRESET)/ctest.xml; exit $$status
 
 verify: setup  ## test, then the longer checks: clang, sanitizers, assertions, formatting
 	@for preset in release clang asan debug; do $(MAKE) --no-print-directory test PRESET=$$preset || exit 1; done
@@ -24,8 +25,9 @@ bench: build  ## speed, beside accuracy
 format:  ## clang-format the sources in place
 	clang-format -i $$(git ls-files '*.h' '*.cpp')
 
-setup:  ## install missing Debian packages
+setup:  ## install missing Debian packages, and the oracles of the tests
 	@scripts/setup.sh
+	@scripts/setup-oracles.sh
 
 build: setup
 	@cmake --preset $(PRESET) > build-$(PRESET).log 2>&1 || { cat build-$(PRESET).log; rm build-$(PRESET).log; exit 1; }

@@ -4,7 +4,8 @@ set -eu
 
 packages="g++ clang clang-format cmake ninja-build pkg-config git
   libeigen3-dev libpugixml-dev libtomlplusplus-dev nlohmann-json3-dev libhdf5-dev libcli11-dev libfmt-dev
-  libgtest-dev libbenchmark-dev libclang-rt-14-dev chromium python3 python3-numpy python3-h5py python3-pytest"
+  libgtest-dev libbenchmark-dev libclang-rt-14-dev chromium python3 python3-numpy python3-h5py python3-pytest
+  python3-venv"
 # Any Node.js from 18 on will do: Debian's own, or one that is there already.
 node_major=$(node --version 2>/dev/null | sed 's/^v\([0-9]*\).*/\1/')
 if [ "${node_major:-0}" -lt 18 ] || ! command -v npm >/dev/null; then packages="$packages nodejs npm"; fi

@@ -56,8 +56,9 @@ struct RandomTree {
   std::vector<PointMasses> points;  // per body of the model; empty for massless ones
 };
 
-// `far`: distance of the root joint from the world origin [m].
-inline RandomTree random_tree(Random& random, double far = 0) {
+// `far`: distance of the root joint from the world origin [m]. `massless_bodies`: whether intermediate ones may have no
+// mass.
+inline RandomTree random_tree(Random& random, double far = 0, bool massless_bodies = true) {
   static constexpr JointType kTypes[] = {JointType::fixed,     JointType::revolute, JointType::continuous,
                                          JointType::prismatic, JointType::planar,   JointType::ball,
                                          JointType::floating};
@@ -86,8 +87,8 @@ inline RandomTree random_tree(Random& random, double far = 0) {
     if (joint.type != JointType::planar && joint.type != JointType::floating) joint.armature = uniform(random, 0, 0.1);
     PointMasses points;
     // A massless body between a one-dof joint and its children: a two-dof joint in the making.
-    const bool massless =
-        has_child[static_cast<size_t>(i)] && velocity_count(joint.type) == 1 && uniform(random, 0, 1) < 0.4;
+    const bool massless = massless_bodies && has_child[static_cast<size_t>(i)] && velocity_count(joint.type) == 1 &&
+                          uniform(random, 0, 1) < 0.4;
     if (!massless) {
       points = random_points(random);
       set_inertia(body, points);
