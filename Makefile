@@ -21,6 +21,8 @@ verify: setup  ## test, then the longer checks: clang, sanitizers, assertions, f
 
 bench: build  ## speed, beside accuracy
 	build/release/bench/scree_bench --benchmark_counters_tabular=true
+	@cmake --build --preset release --target scree_bench_pinocchio
+	@! [ -x build/release/bench/peers/scree_bench_pinocchio ] || build/release/bench/peers/scree_bench_pinocchio
 
 format:  ## clang-format the sources in place
 	clang-format -i $$(git ls-files '*.h' '*.cpp')

@@ -10,7 +10,7 @@ import pytest
 
 import mechanisms
 
-TOLERANCE = 1e-9  # relative; rounding is near 1e-14, forward dynamics of badly conditioned trees 1e-12
+TOLERANCE = 1e-9  # relative; rounding leaves about 1e-14, in forward dynamics times the condition of M
 
 
 class Twin:
