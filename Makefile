@@ -2,7 +2,7 @@
 PRESET ?= release
 SCREE = build/release/scree
 
-.PHONY: demo test verify bench format setup build clean
+.PHONY: demo test verify bench format setup oracles build clean
 
 demo: build  ## run the main job and say which page to open
 	@mkdir -p out
@@ -10,16 +10,16 @@ demo: build  ## run the main job and say which page to open
 	@echo
 	@echo "Open out/robosimian-tumble.html in a browser."
 
-test: build  ## all tests: C++, Python, browser
+test: oracles build  ## all tests: C++, Python, browser
 	@ctest --preset $(PRESET) --output-junit ctest.xml; status=$$?; \
 	sed -n 's/.*[[:space:]]skipped="\([0-9]*\)".*/tests skipped: \1/p' build/$(PRESET)/ctest.xml; exit $$status
 
-verify: setup  ## test, then the longer checks: clang, sanitizers, assertions, formatting
+verify:  ## test, then the longer checks: clang, sanitizers, assertions, formatting
 	@for preset in release clang asan debug; do $(MAKE) --no-print-directory test PRESET=$$preset || exit 1; done
 	@clang-format --dry-run -Werror $$(git ls-files '*.h' '*.cpp')
 	@echo "verify: release, clang, asan, debug and formatting passed"
 
-bench: build  ## speed, beside accuracy
+bench: oracles build  ## speed, beside accuracy
 	build/release/bench/scree_bench --benchmark_counters_tabular=true
 	@cmake --build --preset release --target scree_bench_pinocchio
 	@! [ -x build/release/bench/peers/scree_bench_pinocchio ] || build/release/bench/peers/scree_bench_pinocchio
@@ -27,8 +27,10 @@ bench: build  ## speed, beside accuracy
 format:  ## clang-format the sources in place
 	clang-format -i $$(git ls-files '*.h' '*.cpp')
 
-setup:  ## install missing Debian packages, and the oracles of the tests
+setup:  ## install missing Debian packages
 	@scripts/setup.sh
+
+oracles: setup  ## install Pinocchio and MuJoCo, which the tests compare with
 	@scripts/setup-oracles.sh
 
 build: setup
