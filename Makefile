@@ -2,9 +2,10 @@
 PRESET ?= release
 SCREE = build/release/scree
 
-.PHONY: demo test verify bench format setup oracles build clean
+.PHONY: demo test verify bench format setup oracles configure build clean
 
-demo: build  ## run the main job and say which page to open
+demo: configure  ## run the main job and say which page to open
+	@cmake --build --preset release --target scree_cli
 	@mkdir -p out
 	$(SCREE) sim examples/scenes/robosimian-tumble.toml --out out/robosimian-tumble.h5 --html out/robosimian-tumble.html
 	@echo
@@ -32,9 +33,11 @@ setup:  ## install missing Debian packages
 oracles: setup  ## install Pinocchio and MuJoCo, which the tests compare with
 	@scripts/setup-oracles.sh
 
-build: setup
-	@cmake --preset $(PRESET) > build-$(PRESET).log 2>&1 || { cat build-$(PRESET).log; rm build-$(PRESET).log; exit 1; }
-	@rm -f build-$(PRESET).log
+configure: setup
+	@mkdir -p build
+	@cmake --preset $(PRESET) > build/configure-$(PRESET).log 2>&1 || { cat build/configure-$(PRESET).log; exit 1; }
+
+build: configure
 	@cmake --build --preset $(PRESET)
 
 clean:
