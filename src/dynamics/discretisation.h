@@ -24,9 +24,9 @@ class Discretisation {
   virtual void begin(const State& state, double h, const Vec3& gravity) = 0;
   // Moves to q_n (+) delta. Everything below speaks of this pose.
   virtual void set_trial(const double* delta) = 0;
-  virtual void residual(double* out) = 0;          // nv
-  virtual void jacobian(double* out) = 0;          // nv x nv, column-major
-  virtual double kinetic_energy() = 0;             // [J]
+  virtual void residual(double* out) = 0;  // nv
+  virtual void jacobian(double* out) = 0;  // nv x nv, column-major; entries of different branches are left alone
+  virtual double kinetic_energy() = 0;     // [J]
   virtual void kinetic_gradient(double* out) = 0;  // nv
   // Upper triangles, column-major; entries of dofs on different branches are left alone.
   virtual void kinetic_hessian(double* exact, double* gauss_newton) = 0;
