@@ -156,11 +156,7 @@ TEST(ForwardDynamics, InvertsInverseDynamics) {
     Eigen::VectorXd tau(m.n()), vdot(m.n());
     dynamics.inverse_dynamics(m.v, m.vdot, m.gravity, tau);
     ASSERT_TRUE(dynamics.forward_dynamics(m.v, tau, m.gravity, vdot));
-    if (m.n() == 0) continue;
-    const Eigen::VectorXd e = dynamics.mass_matrix().selfadjointView<Eigen::Upper>().eigenvalues();
-    const double condition = e.maxCoeff() / e.minCoeff();
-    // 1e-10, but for the digits a badly conditioned mass matrix costs
-    EXPECT_LE(largest(vdot - m.vdot), std::max(1e-10, 1e-14 * condition) * (1 + largest(m.vdot))) << "tree " << trial;
+    EXPECT_LE(largest(vdot - m.vdot), 1e-10 * (1 + largest(m.vdot))) << "tree " << trial;
   }
 }
 
