@@ -66,7 +66,6 @@ class PositionBasedStage final : public Discretisation {
   void hessian(double* exact, double* gauss_newton);
 
  private:
-  double accumulate_kinetic();
   Kinematics<double> start_;
   PositionBased<double> inertia_, motion_;  // motion_: the same term with T^ = T_n and no gravity, which is K
   double objective_ = 0;

@@ -47,26 +47,27 @@ template <class T> ChartCoefficients<T> chart_coefficients(const T& s) {
   return {a, b, c, (a - T(2) * b) / (T(2) * s), (b - T(3) * c) / (T(2) * s)};
 }
 
+// 1 + first [w]x + second [w]x^2, s = |w|^2
+template <class T> M3<T> skew_polynomial(const V3<T>& w, const T& s, const T& first, const T& second) {
+  const V3<T> u = second * w;
+  const T d = T(1) - second * s;
+  return {{d + u.x * w.x, u.x * w.y + first * w.z, u.x * w.z - first * w.y},
+          {u.y * w.x - first * w.z, d + u.y * w.y, u.y * w.z + first * w.x},
+          {u.z * w.x + first * w.y, u.z * w.y - first * w.x, d + u.z * w.z}};
+}
+
 // exp([w]x) = 1 + a [w]x + b [w]x^2
 template <class T> M3<T> rotation_exp(const V3<T>& w) {
   const T s = dot(w, w);
   const auto k = chart_coefficients(s);
-  const V3<T> bw = k.b * w;
-  const T d = T(1) - k.b * s;
-  return {{d + bw.x * w.x, bw.x * w.y + k.a * w.z, bw.x * w.z - k.a * w.y},
-          {bw.y * w.x - k.a * w.z, d + bw.y * w.y, bw.y * w.z + k.a * w.x},
-          {bw.z * w.x + k.a * w.y, bw.z * w.y - k.a * w.x, d + bw.z * w.z}};
+  return skew_polynomial(w, s, k.a, k.b);
 }
 
 // J(w): d exp([w]x) = [J dw]x exp([w]x), with J = 1 + b [w]x + c [w]x^2. The right Jacobian is J(-w) = J(w)^T.
 template <class T> M3<T> rotation_jacobian(const V3<T>& w) {
   const T s = dot(w, w);
   const auto k = chart_coefficients(s);
-  const V3<T> cw = k.c * w;
-  const T d = T(1) - k.c * s;
-  return {{d + cw.x * w.x, cw.x * w.y + k.b * w.z, cw.x * w.z - k.b * w.y},
-          {cw.y * w.x - k.b * w.z, d + cw.y * w.y, cw.y * w.z + k.b * w.x},
-          {cw.z * w.x + k.b * w.y, cw.z * w.y - k.b * w.x, d + cw.z * w.z}};
+  return skew_polynomial(w, s, k.b, k.c);
 }
 
 // d (J(w)^T m) / dw for a fixed m: column a is the derivative by w_a.

@@ -3,6 +3,8 @@
 namespace scree {
 namespace {
 
+using Names = std::vector<std::string>;
+
 // Letters of the two directions a planar joint slides along: the axes its normal is least aligned with.
 std::string planar_letters(const Joint& joint) {
   Eigen::Index normal = 0;
@@ -10,62 +12,34 @@ std::string planar_letters(const Joint& joint) {
   return std::string("xyz").erase(static_cast<size_t>(normal), 1);
 }
 
-void append(std::vector<std::string>& names, const Joint& joint, const std::vector<std::string>& parts) {
-  for (const std::string& part : parts) names.push_back(joint.name + "." + part);
+// Coordinates of one joint beside its name; a joint of one dof is called by its name alone.
+Names position_parts(const Joint& joint) {
+  const std::string planar = planar_letters(joint);
+  if (joint.type == JointType::planar) return {planar.substr(0, 1), planar.substr(1), "angle"};
+  if (joint.type == JointType::ball) return {"qw", "qx", "qy", "qz"};
+  if (joint.type == JointType::floating) return {"x", "y", "z", "qw", "qx", "qy", "qz"};
+  return {};
+}
+Names velocity_parts(const Joint& joint) {
+  const std::string planar = planar_letters(joint);
+  if (joint.type == JointType::planar) return {"v" + planar.substr(0, 1), "v" + planar.substr(1), "w"};
+  if (joint.type == JointType::ball) return {"wx", "wy", "wz"};
+  if (joint.type == JointType::floating) return {"vx", "vy", "vz", "wx", "wy", "wz"};
+  return {};
+}
+
+Names names_of(const Model& model, Names (*parts_of)(const Joint&)) {
+  Names names;
+  for (const Joint& joint : model.joints()) {
+    if (velocity_count(joint.type) == 1) names.push_back(joint.name);
+    for (const std::string& part : parts_of(joint)) names.push_back(joint.name + "." + part);
+  }
+  return names;
 }
 
 }  // namespace
 
-std::vector<std::string> position_names(const Model& model) {
-  std::vector<std::string> names;
-  for (const Joint& joint : model.joints()) {
-    const std::string planar = planar_letters(joint);
-    switch (joint.type) {
-      case JointType::fixed:
-        break;
-      case JointType::revolute:
-      case JointType::continuous:
-      case JointType::prismatic:
-        names.push_back(joint.name);
-        break;
-      case JointType::planar:
-        append(names, joint, {planar.substr(0, 1), planar.substr(1), "angle"});
-        break;
-      case JointType::ball:
-        append(names, joint, {"qw", "qx", "qy", "qz"});
-        break;
-      case JointType::floating:
-        append(names, joint, {"x", "y", "z", "qw", "qx", "qy", "qz"});
-        break;
-    }
-  }
-  return names;
-}
-
-std::vector<std::string> velocity_names(const Model& model) {
-  std::vector<std::string> names;
-  for (const Joint& joint : model.joints()) {
-    const std::string planar = planar_letters(joint);
-    switch (joint.type) {
-      case JointType::fixed:
-        break;
-      case JointType::revolute:
-      case JointType::continuous:
-      case JointType::prismatic:
-        names.push_back(joint.name);
-        break;
-      case JointType::planar:
-        append(names, joint, {"v" + planar.substr(0, 1), "v" + planar.substr(1), "w"});
-        break;
-      case JointType::ball:
-        append(names, joint, {"wx", "wy", "wz"});
-        break;
-      case JointType::floating:
-        append(names, joint, {"vx", "vy", "vz", "wx", "wy", "wz"});
-        break;
-    }
-  }
-  return names;
-}
+std::vector<std::string> position_names(const Model& model) { return names_of(model, position_parts); }
+std::vector<std::string> velocity_names(const Model& model) { return names_of(model, velocity_parts); }
 
 }  // namespace scree
