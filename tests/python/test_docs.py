@@ -1,7 +1,11 @@
 """The documentation points at things that exist."""
 
+import os
 import pathlib
 import re
+import shlex
+import subprocess
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = [p for folder in ("include", "src", "tests", "bench") for p in (ROOT / folder).rglob("*") if p.suffix in (".h", ".cpp")]
@@ -34,3 +38,20 @@ def test_every_path_named_in_the_readme_exists():
     named = re.findall(r"`((?:docs|examples|models|src|include|tests|bench|viewer)/[\w./-]*)`", (ROOT / "README.md").read_text())
     assert len(named) >= 3
     assert [p for p in named if not (ROOT / p).exists()] == []
+
+
+def test_the_first_five_minutes_of_the_readme_run_as_written(tmp_path):
+    text = (ROOT / "README.md").read_text().split("## The first five minutes")[1].split("## What is where")[0]
+    (scene,) = re.findall(r"```toml\n(.*?)```", text, re.S)
+    (tmp_path / "scene.toml").write_text(scene)
+    for folder in ("models", "examples"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    commands = [c for block in re.findall(r"```sh\n(.*?)```", text, re.S) for c in block.strip().splitlines()]
+    assert len(commands) == 4
+    programs = {"build/release/scree": os.environ["SCREE_CLI"], "python3": sys.executable}
+    outputs = []
+    for command in commands:
+        words = shlex.split(command)
+        outputs.append(subprocess.run([programs[words[0]], *words[1:]], cwd=tmp_path, check=True, capture_output=True, text=True).stdout)
+    assert (tmp_path / "chain.html").exists()
+    assert outputs[-1].split() == ["(501,", "2)", "s"]
