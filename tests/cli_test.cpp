@@ -226,6 +226,12 @@ TEST_F(Cli, ConvertWritesAModelThatReadsBack) {
   ASSERT_EQ(planar.exit_code, 0) << planar.err;
 }
 
+TEST_F(Cli, CheckNamesAMissingFileWithoutALine) {
+  const Outcome outcome = scree_cli({"check", in("nope.urdf")});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("nope.urdf: no such file"), std::string::npos) << outcome.err;
+}
+
 TEST_F(Cli, BenchReportsTimeAndErrorOfEveryFunction) {
   const Outcome outcome = scree_cli({"bench", "dynamics", in("joints.urdf"), "--seconds", "0.0001", "--json"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;

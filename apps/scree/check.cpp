@@ -106,10 +106,7 @@ int check(const CheckOptions& options) {
   else
     print_table(options, checked);
   if (checked.model) return 0;
-  const auto& entries = checked.report.entries;
-  const auto first = std::find_if(entries.begin(), entries.end(),
-                                  [](const ImportEntry& entry) { return entry.verdict == ImportVerdict::rejected; });
-  print_error(fmt::format("{}:{}: {}: {} ({} rejected in all)", options.file, first->line, first->place, first->note,
+  print_error(fmt::format("{} ({} rejected in all)", checked.report.first_rejection(),
                           checked.report.count(ImportVerdict::rejected)));
   return 2;
 }

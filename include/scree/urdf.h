@@ -3,6 +3,8 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +27,7 @@ struct ImportReport {
   std::string file;
   std::vector<ImportEntry> entries;  // in file order, every element and every attribute once
   int count(ImportVerdict verdict) const;
+  std::string first_rejection() const;  // "file:line: place: why" on one line, empty if nothing was rejected
 };
 
 enum class BaseType { as_file, fixed, planar, floating };  // how the root link is carried by the world

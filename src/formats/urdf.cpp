@@ -28,6 +28,13 @@ int ImportReport::count(ImportVerdict verdict) const {
   return static_cast<int>(std::ranges::count(entries, verdict, &ImportEntry::verdict));
 }
 
+std::string ImportReport::first_rejection() const {
+  const auto first = std::ranges::find(entries, ImportVerdict::rejected, &ImportEntry::verdict);
+  if (first == entries.end()) return "";
+  const std::string where = first->line > 0 ? fmt::format("{}:{}: {}", file, first->line, first->place) : file;
+  return one_line(fmt::format("{}: {}", where, first->note), 2000);
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -106,10 +113,7 @@ Model parse_urdf(std::string_view text, const fs::path& file, const UrdfOptions&
   ImportReport& filled = report ? *report : local;
   std::optional<Model> model = read_document(text, file, options, filled);
   if (model) return std::move(*model);
-  const auto first = std::ranges::find(filled.entries, ImportVerdict::rejected, &ImportEntry::verdict);
-  const std::string where =
-      first->line > 0 ? fmt::format("{}:{}: {}", filled.file, first->line, first->place) : filled.file;
-  throw InputError(one_line(fmt::format("{}: {}", where, first->note), 2000));
+  throw InputError(filled.first_rejection());
 }
 
 Model load_urdf(const fs::path& file, const UrdfOptions& options, ImportReport* report) {
