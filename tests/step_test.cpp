@@ -26,6 +26,8 @@ TEST(Step, FailureLeavesTheStateAsItWasAndSaysSo) {
   EXPECT_EQ(report.status, StepStatus::not_converged);
   EXPECT_EQ(report.substeps, 0);
   EXPECT_EQ(report.rejected, 1);
+  EXPECT_EQ(report.iterations, 1);
+  EXPECT_GT(report.residual, options.tolerance);  // where the last try ended, not a zero that looks like success
   EXPECT_EQ(state_hash(s.state()), before);
 }
 

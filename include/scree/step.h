@@ -43,7 +43,8 @@ struct StepReport {
   int substeps = 0;                               // accepted substeps; 1 when nothing was subdivided
   int rejected = 0;                               // tries that failed or turned too far and were halved
   double smallest_step = 0;                       // [s] of the accepted substeps
-  double residual = std::numeric_limits<double>::quiet_NaN();  // [m/s^2, rad/s^2] worst substep, recomputed at exit
+  double residual = std::numeric_limits<double>::quiet_NaN();  // [m/s^2, rad/s^2] worst substep; of a failed step,
+                                                               // where its last try ended
   double kinetic_energy = 0;                                   // [J] at the end of the step
   double potential_energy = 0;                                 // [J] gravity (zero at the world origin) and joint stops
   bool converged() const { return status == StepStatus::converged; }

@@ -53,7 +53,9 @@ SubstepResult substep_ne(const Control& control, const StepOptions& options, dou
 
   SubstepResult result;
   while (!residual.small) {
-    if (++result.iterations > options.max_iterations || !newton_direction(ws)) return result;
+    result.residual = residual.largest;
+    if (result.iterations == options.max_iterations || !newton_direction(ws)) return result;
+    ++result.iterations;
     bool accepted = false;
     for (double fraction = 1; fraction > 1e-3 && !accepted; fraction *= 0.5) {
       ws.trial_delta = ws.delta + fraction * ws.direction;

@@ -58,7 +58,9 @@ SubstepResult substep_pbd(const Control& control, const StepOptions& options, do
 
   SubstepResult result;
   while (!residual.small) {
-    if (++result.iterations > options.max_iterations || !newton_direction(ws)) return result;
+    result.residual = residual.largest;
+    if (result.iterations == options.max_iterations || !newton_direction(ws)) return result;
+    ++result.iterations;
 
     // Backtrack until the objective falls enough (Armijo). Its changes drown in rounding near the solution; there the
     // residual must fall instead.

@@ -9,7 +9,6 @@
 #include <iterator>
 
 #include "integrators/workspace.h"
-#include "model/names.h"
 #include "scree/error.h"
 
 namespace scree {
@@ -116,6 +115,7 @@ StepReport step([[maybe_unused]] const Model& model, const Control& control, con
   std::int64_t done = 0;
   int level = 0;
   double turn_rate = largest_turn_rate(state, ws);
+  double failed_residual = std::numeric_limits<double>::quiet_NaN();  // of the last try that failed
   while (done < whole) {
     const double h = std::ldexp(options.dt, -level);
     bool accepted = turn_rate * h <= options.max_turn;
@@ -124,10 +124,14 @@ StepReport step([[maybe_unused]] const Model& model, const Control& control, con
       accepted = result.converged;
       report.iterations += result.iterations;
       report.rejected += accepted ? 0 : 1;
-      report.residual = accepted ? std::max(report.residual, result.residual) : report.residual;
+      if (accepted)
+        report.residual = std::max(report.residual, result.residual);
+      else
+        failed_residual = result.residual;
     }
     if (!accepted && ++level > options.max_halvings) {  // nothing smaller is left to try
       state = ws.before;
+      report.residual = failed_residual;
       return report;
     }
     if (!accepted) continue;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <Eigen/LU>
+#include <limits>
 
 #include "control/joint_forces.h"
 #include "dynamics/discretisation.h"
@@ -38,7 +39,7 @@ struct StepWorkspace::Impl {
 struct SubstepResult {
   bool converged = false;
   int iterations = 0;
-  double residual = 0;  // [m/s^2, rad/s^2]
+  double residual = std::numeric_limits<double>::quiet_NaN();  // [m/s^2, rad/s^2] where the try ended
 };
 
 // Each advances q, v and the history of `state` by h, or leaves `state` alone and says that it failed.
