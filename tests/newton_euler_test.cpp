@@ -261,7 +261,7 @@ TEST(Momentum, IsThatOfThePointMasses) {
 // ------------------------------------------------------
 
 struct StageCase {
-  Motion motion;
+  JointMotion motion;
   State state;
   double h;
 };

@@ -95,7 +95,7 @@ struct Robot {
   std::string name;
   Model model;
   Dynamics dynamics;
-  Motion motion;
+  JointMotion motion;
   Eigen::VectorXd force, acceleration;
   std::vector<std::unique_ptr<PinocchioPeer>> peers;  // base as translation and ball; as free flyer
 };

@@ -1,7 +1,10 @@
 // Joint control applied during a step: implicit (stable) PD towards a target plus a feed-forward force.
 #pragma once
 
+#include <memory>
+
 #include "scree/model.h"
+#include "scree/motion.h"
 
 namespace scree {
 
@@ -14,6 +17,10 @@ struct Control {
   Eigen::VectorXd target;                // nq positions
   Eigen::VectorXd target_velocity;       // nv [rad/s] or [m/s]
   Eigen::VectorXd torque;                // nv [N m] or [N], within the joint's effort
+
+  // If set, it replaces target and target_velocity of all one-dof joints, at the time the control acts: the end of each
+  // substep for implicit schemes.
+  std::shared_ptr<const Motion> motion;
 
   void validate(const Model& model) const;  // throws InputError: joint, value received, accepted range
 };

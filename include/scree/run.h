@@ -29,7 +29,16 @@ struct Run {
   std::vector<double> potential_energy;  // [J]
   std::vector<double> residual;          // [m/s^2, rad/s^2]
   std::vector<int> iterations, substeps, rejected;
-  double wall_time = 0;  // [s], of the stepping alone
+  // Scenes with an environment; all empty otherwise.
+  std::vector<int> outer;                // iterations of the projected gradient method
+  std::vector<double> optimality;        // [J]
+  std::vector<double> penetration;       // [m] deepest contact
+  std::vector<std::string> point_names;  // ContactWorld::points
+  std::vector<Contact> contacts;         // of all rows, one after the other
+  std::vector<std::uint64_t>
+      first_contact;        // rows + 1 entries: row k has contacts [first_contact[k], first_contact[k + 1])
+  Environment environment;  // for the replay
+  double wall_time = 0;     // [s], of the stepping alone
   std::uint64_t final_state_hash = 0;
   size_t rows() const { return time.size(); }
 };

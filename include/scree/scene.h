@@ -27,6 +27,7 @@ struct Scene {
   StepOptions options;
   Eigen::VectorXd q0, v0;  // initial state
   Control control;
+  ContactWorld world;   // no solids: no contact
   double duration = 0;  // [s]
   std::string text;     // the TOML as read, for the run file
 };

@@ -13,9 +13,12 @@ class Simulation {
  public:
   // Throws InputError if the options are out of range.
   explicit Simulation(Model model, StepOptions options = {});
+  Simulation(Model model, ContactWorld world, StepOptions options);
 
   const Model& model() const { return *model_; }
   const StepOptions& options() const { return options_; }
+  const ContactWorld& world() const { return *world_; }
+  const std::vector<Contact>& contacts() const { return workspace_.contacts(); }  // at the end of the last step
   const State& state() const { return state_; }
   Control& control() { return control_; }
   const Control& control() const { return control_; }
@@ -28,7 +31,8 @@ class Simulation {
   Pose frame_pose(std::string_view name) const;  // X_WF of a frame or body at the current state
 
  private:
-  std::unique_ptr<const Model> model_;  // at a fixed address: the workspace refers to it
+  std::unique_ptr<const Model> model_;         // at a fixed address: the workspace refers to it
+  std::unique_ptr<const ContactWorld> world_;  // likewise
   StepOptions options_;
   State state_;
   Control control_;

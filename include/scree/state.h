@@ -19,6 +19,10 @@ struct State {
   // (T_n - T_{n-1}) / last_step of every body: the history of the position-based scheme, theory (4.2). It carries the
   // true last step, however the step was subdivided. Empty: taken from q and v. Clear it after editing q or v by hand.
   std::vector<Mat34> body_rates;
+
+  // Weights of the contact polytopes at the end of the last step, by point, solid and vertex: where the next step
+  // starts its search. Empty: from zero.
+  std::vector<double> contact_weights;
 };
 
 // A checked state at rest (or moving with v). Quaternions are checked to be unit within 1e-6 and then normalised.

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "scree/contact.h"
 #include "scree/control.h"
 #include "scree/state.h"
 
@@ -16,6 +17,19 @@ enum class IntegratorType {
   pbd,  // position-based backward Euler, first order, stable at large steps; theory (4.1)
   ne,   // Newton-Euler backward Euler in body velocities, first order; theory (7.2)
   rk4,  // classical Runge-Kutta on the forward dynamics, fourth order, explicit; the reference
+  // With contact:
+  ne_mdp,      // "ne-mdp": linearised dynamics and contact at the start of the step, one QP; the baseline of the paper
+  ne_nmdp,     // "ne-nmdp": the nonlinear maximal dissipation principle on `ne`, first-order PGM
+  ne_zonmdp,   // "ne-zonmdp": the same without derivatives of the contact law
+  pbd_nmdp,    // "pbd-nmdp": on `pbd`
+  pbd_zonmdp,  // "pbd-zonmdp"
+};
+bool knows_contact(IntegratorType type);
+
+// Which kinetic energy the contact forces are chosen to minimise.                                     theory (8.4)
+enum class Dissipation {
+  contact,  // of unit masses at the surface points in contact: brings feet to rest also under stiff implicit control
+  total,    // of the whole robot, as printed in the NMDP paper
 };
 const char* integrator_name(IntegratorType type);
 IntegratorType integrator_from_name(std::string_view name);  // throws InputError that lists the names
@@ -28,7 +42,11 @@ struct StepOptions {
   int max_iterations = 50;           // >= 1, Newton iterations before the step is halved
   int max_halvings = 12;             // >= 0, how often one step may be halved: smallest substep dt / 2^n
   double max_turn = 0.5;             // in (0, 1] [rad], a body predicted to turn more in one substep: halve it first
-  void validate() const;             // throws InputError: field, value received, accepted range
+  // Integrators with contact:
+  Dissipation dissipation = Dissipation::contact;
+  int max_outer = 500;      // >= 1, iterations of the projected gradient method before the step is halved
+  bool explicit_pd = true;  // ne-mdp only: control from the state at the start of the step; false: at its end
+  void validate() const;    // throws InputError: field, value received, accepted range
 };
 
 enum class StepStatus {
@@ -47,6 +65,12 @@ struct StepReport {
                                                                // where its last try ended
   double kinetic_energy = 0;                                   // [J] at the end of the step
   double potential_energy = 0;                                 // [J] gravity (zero at the world origin) and joint stops
+  int outer = 0;          // iterations of the projected gradient method over all substeps, failed tries included
+  int qp_iterations = 0;  // of the inner quadratic programs
+  double optimality = 0;  // [J] worst substep: by how much a first-order change of the contact forces could still lower
+                          // the kinetic energy they minimise; theory (8.10)
+  int contacts = 0;       // contacts in the ground at the end of the step
+  double penetration = 0;  // [m] deepest contact at the end of the step
   bool converged() const { return status == StepStatus::converged; }
 };
 
@@ -54,9 +78,12 @@ struct StepReport {
 class StepWorkspace {
  public:
   explicit StepWorkspace(const Model& model);
+  StepWorkspace(const Model& model, const ContactWorld& world);  // refers to both
   ~StepWorkspace();
   StepWorkspace(StepWorkspace&&) noexcept;
   StepWorkspace& operator=(StepWorkspace&&) noexcept;
+  // The contacts at the end of the last step that are in the ground or carry a force, ordered by point and solid.
+  const std::vector<Contact>& contacts() const;
   struct Impl;
   Impl& impl() { return *impl_; }
 

@@ -9,9 +9,9 @@ V3<double> root_position(const Tree& tree, const double* q) {
   const Node& root = tree.nodes.front();
   const double* qi = q + root.q_index;
   V3<double> offset = {0, 0, 0};
-  if (root.motion == Motion::translate) offset = qi[0] * root.axis;
-  if (root.motion == Motion::planar) offset = qi[0] * root.u1 + qi[1] * root.u2;
-  if (root.motion == Motion::floating) offset = {qi[0], qi[1], qi[2]};
+  if (root.motion == JointMotion::translate) offset = qi[0] * root.axis;
+  if (root.motion == JointMotion::planar) offset = qi[0] * root.u1 + qi[1] * root.u2;
+  if (root.motion == JointMotion::floating) offset = {qi[0], qi[1], qi[2]};
   return root.p_PJ + root.R_PJ * offset;
 }
 

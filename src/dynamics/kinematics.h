@@ -94,26 +94,26 @@ template <class T> void forward_kinematics(const Tree& tree, const double* q, co
       R = out.R_chart[i] * rotation_exp(chart);
     };
     switch (node.motion) {
-      case Motion::none:
+      case JointMotion::none:
         break;
-      case Motion::rotate:
+      case JointMotion::rotate:
         rotate(T(qi[0]) + di[0], xi[0]);
         break;
-      case Motion::translate: {
+      case JointMotion::translate: {
         const V3<T> direction = R * lift(node.axis);
         translate(&direction, 1);
         break;
       }
-      case Motion::planar: {
+      case JointMotion::planar: {
         const V3<T> directions[] = {R * lift(node.u1), R * lift(node.u2)};
         translate(directions, 2);
         rotate(T(qi[2]) + di[2], xi[2]);
         break;
       }
-      case Motion::ball:
+      case JointMotion::ball:
         rotate_chart(qi, di, xi);
         break;
-      case Motion::floating: {
+      case JointMotion::floating: {
         const V3<T> directions[] = {R.x, R.y, R.z};
         translate(directions, 3);
         rotate_chart(qi + 3, di + 3, xi + 3);

@@ -14,7 +14,8 @@
 namespace scree {
 namespace {
 
-constexpr const char* kIntegratorNames[] = {"pbd", "ne", "rk4"};  // in the order of IntegratorType
+constexpr const char* kIntegratorNames[] = {"pbd",       "ne",       "rk4",       "ne-mdp", "ne-nmdp",
+                                            "ne-zonmdp", "pbd-nmdp", "pbd-zonmdp"};  // in the order of IntegratorType
 
 // The fastest any body turns [rad/s]. Leaves `ws.dynamics` at the state.
 double largest_turn_rate(const State& state, StepWorkspace::Impl& ws) {
@@ -53,8 +54,9 @@ void StepOptions::validate() const {
   check(max_turn > 0 && max_turn <= 1, "max_turn", max_turn, "a number in (0, 1] rad");
 }
 
-StepWorkspace::Impl::Impl(const Model& m)
+StepWorkspace::Impl::Impl(const Model& m, const ContactWorld* w)
     : model(m),
+      world(w),
       dynamics(m),
       joint_forces(m),
       before(make_state(m)),
@@ -88,7 +90,12 @@ void StepWorkspace::Impl::poison() {
   v_rate.setConstant(std::numeric_limits<double>::quiet_NaN());
 }
 
-StepWorkspace::StepWorkspace(const Model& model) : impl_(std::make_unique<Impl>(model)) {}
+bool knows_contact(IntegratorType type) { return type >= IntegratorType::ne_mdp; }
+
+StepWorkspace::StepWorkspace(const Model& model) : impl_(std::make_unique<Impl>(model, nullptr)) {}
+StepWorkspace::StepWorkspace(const Model& model, const ContactWorld& world)
+    : impl_(std::make_unique<Impl>(model, &world)) {}
+const std::vector<Contact>& StepWorkspace::contacts() const { return impl_->contacts; }
 StepWorkspace::~StepWorkspace() = default;
 StepWorkspace::StepWorkspace(StepWorkspace&&) noexcept = default;
 StepWorkspace& StepWorkspace::operator=(StepWorkspace&&) noexcept = default;

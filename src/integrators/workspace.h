@@ -13,10 +13,12 @@
 namespace scree {
 
 struct StepWorkspace::Impl {
-  explicit Impl(const Model& model);
+  Impl(const Model& model, const ContactWorld* world);
   void poison();  // fills what a step must not read before writing with NaN; debug builds call it before every step
 
   const Model& model;
+  const ContactWorld* world;      // null: no contact
+  std::vector<Contact> contacts;  // at the end of the last step
   Dynamics dynamics;
   JointForces joint_forces;
   State before;  // the state to return to when a step fails

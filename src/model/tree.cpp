@@ -5,23 +5,23 @@
 namespace scree {
 namespace {
 
-Motion motion_of(JointType type) {
+JointMotion motion_of(JointType type) {
   switch (type) {
     case JointType::fixed:
-      return Motion::none;
+      return JointMotion::none;
     case JointType::revolute:
     case JointType::continuous:
-      return Motion::rotate;
+      return JointMotion::rotate;
     case JointType::prismatic:
-      return Motion::translate;
+      return JointMotion::translate;
     case JointType::planar:
-      return Motion::planar;
+      return JointMotion::planar;
     case JointType::ball:
-      return Motion::ball;
+      return JointMotion::ball;
     case JointType::floating:
-      return Motion::floating;
+      return JointMotion::floating;
   }
-  return Motion::none;
+  return JointMotion::none;
 }
 
 // Q = (tr Ic / 2) I - Ic + m c c^T                                                              theory (2.2)

@@ -9,7 +9,7 @@
 namespace scree {
 
 // How a joint moves its body, as a product of one-dof factors; rotation charts are the one exception. theory (1.1)
-enum class Motion : unsigned char {
+enum class JointMotion : unsigned char {
   none,       // fixed
   rotate,     // revolute, continuous: R(axis, q)
   translate,  // prismatic: axis q
@@ -25,7 +25,7 @@ struct Node {
   int q_index;  // first position
   int v_index;  // first dof
   int nv;
-  Motion motion;
+  JointMotion motion;
   Aligned aligned;
   bool turned;             // R_PJ is not the identity
   double axis_sign;        // -1 if aligned against the coordinate axis
@@ -37,7 +37,7 @@ struct Node {
 };
 
 // Does the joint end in a rotation chart? Its last three dofs are the chart's.
-inline bool has_chart(const Node& node) { return node.motion == Motion::ball || node.motion == Motion::floating; }
+inline bool has_chart(const Node& node) { return node.motion == JointMotion::ball || node.motion == JointMotion::floating; }
 
 struct Tree {
   std::vector<Node> nodes;

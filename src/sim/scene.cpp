@@ -179,6 +179,7 @@ Scene load_scene(const fs::path& file, const SceneOverrides& overrides) {
           .q0 = std::move(q0),
           .v0 = std::move(v0),
           .control = std::move(control),
+          .world = {},
           .duration = duration,
           .text = std::move(text)};
 }

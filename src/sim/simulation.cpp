@@ -2,12 +2,15 @@
 
 namespace scree {
 
-Simulation::Simulation(Model model, StepOptions options)
+Simulation::Simulation(Model model, StepOptions options) : Simulation(std::move(model), ContactWorld{}, options) {}
+
+Simulation::Simulation(Model model, ContactWorld world, StepOptions options)
     : model_(std::make_unique<const Model>(std::move(model))),
+      world_(std::make_unique<const ContactWorld>(std::move(world))),
       options_(options),
       state_(make_state(*model_)),
       control_(*model_),
-      workspace_(*model_) {
+      workspace_(*model_, *world_) {
   options_.validate();
 }
 

@@ -1,0 +1,76 @@
+// Coulomb friction with a compliant normal force, as a pyramid of `directions` edges.                    theory (8.2)
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "scree/contact.h"
+#include "scree/error.h"
+
+namespace scree {
+namespace {
+
+class Coulomb final : public ContactLaw {
+ public:
+  explicit Coulomb(const CoulombOptions& options) : options_(options), edges_(3, options.directions) {
+    for (int j = 0; j < options.directions; ++j) {
+      const double angle = 2 * M_PI * j / options.directions;
+      edges_.col(j) << options.friction * std::cos(angle), options.friction * std::sin(angle), 1;
+    }
+  }
+
+  int vertex_count() const override { return options_.directions; }
+
+  void vertices(const ContactGeometry& geometry, Eigen::Ref<Wrenches> out) const override {
+    const double d = std::max(0.0, geometry.depth);
+    const double magnitude = stiffness(geometry) * power(d, options_.exponent) + options_.air_force;
+    out.topRows<3>() = magnitude * edges_;
+    out.bottomRows<3>().setZero();
+  }
+
+  bool differentiable() const override { return true; }
+
+  Derivative derivative(const ContactGeometry& geometry, const Eigen::Ref<const Eigen::VectorXd>& w) const override {
+    const double d = std::max(0.0, geometry.depth);
+    const double slope = stiffness(geometry) * options_.exponent * power(d, options_.exponent - 1);
+    Derivative result;
+    result.by_depth.head<3>() = slope * (edges_ * w);
+    return result;
+  }
+
+  double reach() const override { return options_.air_force > 0 ? std::numeric_limits<double>::infinity() : 0; }
+
+ private:
+  static double power(double x, int n) {
+    double result = x;
+    for (int k = 1; k < n; ++k) result *= x;
+    return result;
+  }
+  double stiffness(const ContactGeometry& geometry) const {  // [N/m^p]
+    return options_.stiffness ? *options_.stiffness
+                              : geometry.share_of_weight / power(options_.depth, options_.exponent);
+  }
+
+  CoulombOptions options_;
+  Eigen::Matrix3Xd edges_;  // (mu cos, mu sin, 1)
+};
+
+}  // namespace
+
+void CoulombOptions::validate() const {
+  const auto check = [](bool good, const char* field, auto value, const char* expected) {
+    if (!good) throw InputError(fmt::format("contact: {} is {}, expected {}", field, value, expected));
+  };
+  check(friction >= 0 && friction <= 100, "friction", friction, "a number in [0, 100]");
+  check(directions >= 3 && directions <= 64, "directions", directions, "an integer in [3, 64]");
+  check(exponent >= 2 && exponent <= 4, "exponent", exponent, "2, 3 or 4");
+  check(depth >= 1e-6 && depth <= 1, "depth", depth, "a number in [1e-6, 1] m");
+  if (stiffness) check(*stiffness > 0 && *stiffness <= 1e30, "stiffness", *stiffness, "a number in (0, 1e30] N/m^p");
+  check(air_force >= 0 && air_force <= 1e12, "air_force", air_force, "a number in [0, 1e12] N");
+}
+
+std::shared_ptr<const ContactLaw> make_coulomb(const CoulombOptions& options) {
+  options.validate();
+  return std::make_shared<Coulomb>(options);
+}
+
+}  // namespace scree
