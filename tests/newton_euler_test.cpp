@@ -21,7 +21,7 @@ constexpr double kStep = 1e-30;  // complex step: truncation error kStep^2, no s
 double largest(const Eigen::MatrixXd& m) { return m.size() ? m.cwiseAbs().maxCoeff() : 0; }
 
 // A random tree in a random motion, with wrenches on its bodies.
-struct Motion {
+struct MovingModel {
   test::RandomTree tree;
   Eigen::VectorXd q, v, vdot, delta;
   Vec3 gravity;
@@ -29,21 +29,21 @@ struct Motion {
   const Model& model() const { return tree.model; }
   int n() const { return tree.model.nv(); }
 };
-Motion random_motion(test::Random& random, double far = 0) {
+MovingModel random_motion(test::Random& random, double far = 0) {
   test::RandomTree tree = test::random_tree(random, far);
   const Model& model = tree.model;
-  Motion motion{tree,
-                test::random_position(random, model),
-                test::random_velocity(random, model, 2),
-                test::random_velocity(random, model, 5),
-                test::random_velocity(random, model, 0.4),
-                test::random_vector(random, 10),
-                {}};
+  MovingModel motion{tree,
+                     test::random_position(random, model),
+                     test::random_velocity(random, model, 2),
+                     test::random_velocity(random, model, 5),
+                     test::random_velocity(random, model, 0.4),
+                     test::random_vector(random, 10),
+                     {}};
   for (size_t i = 0; i < model.bodies().size(); ++i)
     motion.external.push_back({to_v3(test::random_vector(random, 3)), to_v3(test::random_vector(random, 3))});
   return motion;
 }
-Dynamics dynamics_of(const Motion& m) {
+Dynamics dynamics_of(const MovingModel& m) {
   Dynamics dynamics(m.model());
   dynamics.set_position(m.q);
   for (size_t i = 0; i < m.external.size(); ++i)
@@ -55,7 +55,7 @@ template <class T> std::vector<T> lift(const Eigen::VectorXd& x) { return {x.dat
 
 // A pass in any scalar.
 template <class T> struct Evaluation {
-  Evaluation(const Motion& m, const std::vector<T>& delta, const std::vector<T>& v, const std::vector<T>& vdot)
+  Evaluation(const MovingModel& m, const std::vector<T>& delta, const std::vector<T>& v, const std::vector<T>& vdot)
       : tree(m.model().tree()), kin(tree), pass(tree) {
     kin.origin = root_position(tree, m.q.data());
     forward_kinematics(tree, m.q.data(), delta.data(), kin);
@@ -76,7 +76,7 @@ template <class T> struct Evaluation {
 TEST(InverseDynamics, DerivativesAreThoseByComplexStep) {
   test::Random random(61);
   for (int trial = 0; trial < kTrees; ++trial) {
-    const Motion m = random_motion(random);
+    const MovingModel m = random_motion(random);
     const int n = m.n();
     Dynamics dynamics = dynamics_of(m);
     const Dynamics::Derivatives& d = dynamics.inverse_dynamics_derivatives(m.v, m.vdot, m.gravity);
@@ -109,7 +109,7 @@ TEST(InverseDynamics, DerivativesAreThoseByComplexStep) {
 TEST(InverseDynamics, DerivativesAgreeWithCentralDifferencesFarFromTheOrigin) {
   test::Random random(62);
   for (int trial = 0; trial < 50; ++trial) {
-    const Motion m = random_motion(random, 1e4);
+    const MovingModel m = random_motion(random, 1e4);
     const int n = m.n();
     Dynamics dynamics = dynamics_of(m);
     const Dynamics::Derivatives d = dynamics.inverse_dynamics_derivatives(m.v, m.vdot, m.gravity);
@@ -133,7 +133,7 @@ TEST(InverseDynamics, DerivativesAgreeWithCentralDifferencesFarFromTheOrigin) {
 TEST(InverseDynamics, ColumnsAreTheMassMatrixAndTheRestIsTheBias) {
   test::Random random(63);
   for (int trial = 0; trial < kTrees; ++trial) {
-    const Motion m = random_motion(random);
+    const MovingModel m = random_motion(random);
     const int n = m.n();
     Dynamics dynamics = dynamics_of(m);
     const Eigen::MatrixXd M = dynamics.mass_matrix();
@@ -151,7 +151,7 @@ TEST(InverseDynamics, ColumnsAreTheMassMatrixAndTheRestIsTheBias) {
 TEST(ForwardDynamics, InvertsInverseDynamics) {
   test::Random random(64);
   for (int trial = 0; trial < kTrees; ++trial) {
-    const Motion m = random_motion(random);
+    const MovingModel m = random_motion(random);
     Dynamics dynamics = dynamics_of(m);
     Eigen::VectorXd tau(m.n()), vdot(m.n());
     dynamics.inverse_dynamics(m.v, m.vdot, m.gravity, tau);
@@ -164,7 +164,7 @@ TEST(ForwardDynamics, InvertsInverseDynamics) {
 TEST(ExternalWrench, EntersAsTheTransposedJacobian) {
   test::Random random(65);
   for (int trial = 0; trial < kTrees; ++trial) {
-    const Motion m = random_motion(random);
+    const MovingModel m = random_motion(random);
     Dynamics with = dynamics_of(m), without(m.model());
     without.set_position(m.q);
     Eigen::VectorXd tau_with(m.n()), tau_without(m.n());
@@ -190,7 +190,7 @@ TEST(ExternalWrench, EntersAsTheTransposedJacobian) {
 TEST(Jacobian, IsTheDerivativeOfThePlace) {
   test::Random random(66);
   for (int trial = 0; trial < 100; ++trial) {
-    const Motion m = random_motion(random);
+    const MovingModel m = random_motion(random);
     Dynamics dynamics = dynamics_of(m);
     const BodyIndex body(static_cast<int>(m.model().bodies().size()) - 1);
     const Frame frame{"", body, {test::random_rotation(random), test::random_vector(random)}};
@@ -212,7 +212,7 @@ TEST(Jacobian, IsTheDerivativeOfThePlace) {
 TEST(Energy, ItsRateIsThePower) {
   test::Random random(67);
   for (int trial = 0; trial < kTrees; ++trial) {
-    Motion m = random_motion(random);
+    MovingModel m = random_motion(random);
     for (Wrench<double>& w : m.external) w = {{0, 0, 0}, {0, 0, 0}};
     Dynamics dynamics = dynamics_of(m);
     Eigen::VectorXd tau(m.n());
@@ -232,7 +232,7 @@ TEST(Energy, ItsRateIsThePower) {
 TEST(Momentum, IsThatOfThePointMasses) {
   test::Random random(68);
   for (int trial = 0; trial < 100; ++trial) {
-    const Motion m = random_motion(random, trial % 2 ? 100 : 0);
+    const MovingModel m = random_motion(random, trial % 2 ? 100 : 0);
     Dynamics dynamics = dynamics_of(m);
     Vec3 linear = Vec3::Zero(), angular = Vec3::Zero(), moment = Vec3::Zero();
     double size = 1, mass = 0;
@@ -261,7 +261,7 @@ TEST(Momentum, IsThatOfThePointMasses) {
 // ------------------------------------------------------
 
 struct StageCase {
-  JointMotion motion;
+  MovingModel motion;
   State state;
   double h;
 };
@@ -320,7 +320,7 @@ TEST(NewtonEulerStage, JacobianAndKineticHessianAreThoseByComplexStep) {
   test::Random random(72);
   for (int trial = 0; trial < kTrees; ++trial) {
     const StageCase c = random_stage(random);
-    Motion m = c.motion;
+    MovingModel m = c.motion;
     for (Wrench<double>& w : m.external) w = {{0, 0, 0}, {0, 0, 0}};
     const int n = m.n();
     NewtonEulerStage stage(m.model());
