@@ -15,10 +15,10 @@ using Wrenches = Eigen::Matrix<double, 6, Eigen::Dynamic>;  // one column each: 
 // What a contact law may look at. The contact frame C sits at the surface point with z along the ground's normal and x
 // along the world's x axis, as far as the ground allows.
 struct ContactGeometry {
-  double depth = 0;            // [m] of the sphere's lowest point below the surface, negative in the air
-  Mat3 R_CB;                   // orientation of the touching body in the contact frame
-  Vec3 p_B = Vec3::Zero();     // [m] the contact point on the body, constant
-  double share_of_weight = 0;  // [N] weight of the model over the number of its contact points, constant
+  double depth = 0;              // [m] of the sphere's lowest point below the surface, negative in the air
+  Mat3 R_CB = Mat3::Identity();  // orientation of the touching body in the contact frame
+  Vec3 p_B = Vec3::Zero();       // [m] the contact point on the body, constant
+  double share_of_weight = 0;    // [N] weight of the model over the number of its contact points, constant
 };
 
 // A contact law: the convex set of wrenches the ground can exert at one contact, as the polytope

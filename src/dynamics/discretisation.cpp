@@ -83,6 +83,20 @@ void PositionBasedStage::kinetic_hessian(double* exact, double* gauss_newton) {
   scree::hessian(tree_, trial_, motion_, exact, gauss_newton);
 }
 
+// (x - T_n T^-1 x) / h: where the point came from.
+V3<double> PositionBasedStage::point_velocity(int node, const V3<double>& x) {
+  const size_t i = static_cast<size_t>(node);
+  const V3<double> from = start_.p[i] + start_.R[i] * transpose_times(trial_.R[i], x - trial_.p[i]);
+  return (1 / h_) * (x - from);
+}
+
+V3<double> PositionBasedStage::point_velocity_change(int dof, int node, const V3<double>& x, const V3<double>& dx) {
+  const size_t i = static_cast<size_t>(node);
+  const Twist<double>& xi = trial_.xi[static_cast<size_t>(dof)];
+  const V3<double> slide = dx - (xi.v + cross(xi.w, x));  // of x along the body
+  return (1 / h_) * (dx - start_.R[i] * transpose_times(trial_.R[i], slide));
+}
+
 // q_{n+1} = q_n (+) delta, v = delta/h, V_{n+1} = (T_{n+1} - T_n)/h.                                     theory (4.3)
 void PositionBasedStage::accept(State& state) {
   state.body_rates.resize(tree_.nodes.size());
@@ -151,6 +165,19 @@ void NewtonEulerStage::kinetic_gradient(double* out) {
 void NewtonEulerStage::kinetic_hessian(double* exact, double* gauss_newton) {
   need_derivatives();
   scree::kinetic_hessian(tree_, trial_, pass_, twists_, exact, gauss_newton);
+}
+
+V3<double> NewtonEulerStage::point_velocity(int node, const V3<double>& x) {
+  const Twist<double>& V = pass_.V[static_cast<size_t>(node)];
+  return V.v + cross(V.w, x);
+}
+
+// V changes by xi x V, carried along, plus s.                                                             theory (6.9)
+V3<double> NewtonEulerStage::point_velocity_change(int dof, int node, const V3<double>& x, const V3<double>& dx) {
+  need_derivatives();
+  const Twist<double>& V = pass_.V[static_cast<size_t>(node)];
+  const Twist<double> dV = cross(trial_.xi[static_cast<size_t>(dof)], V) + twists_.s[static_cast<size_t>(dof)];
+  return dV.v + cross(dV.w, x) + cross(V.w, dx);
 }
 
 void NewtonEulerStage::accept(State& state) {

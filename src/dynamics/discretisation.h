@@ -30,6 +30,10 @@ class Discretisation {
   virtual void kinetic_gradient(double* out) = 0;  // nv
   // Upper triangles, column-major; entries of dofs on different branches are left alone.
   virtual void kinetic_hessian(double* exact, double* gauss_newton) = 0;
+  // Velocity at the end of the stage of the material point that is at x (about the origin of trial()) on a body, as the
+  // motion from q_n to the trial pose has it, and its change when dof a moves the body and x moves by dx.  theory (8.7)
+  virtual V3<double> point_velocity(int node, const V3<double>& x) = 0;
+  virtual V3<double> point_velocity_change(int dof, int node, const V3<double>& x, const V3<double>& dx) = 0;
   // The state at the end of the stage, time aside.
   virtual void accept(State& state) = 0;
 
@@ -58,6 +62,8 @@ class PositionBasedStage final : public Discretisation {
   double kinetic_energy() override;
   void kinetic_gradient(double* out) override;
   void kinetic_hessian(double* exact, double* gauss_newton) override;
+  V3<double> point_velocity(int node, const V3<double>& x) override;
+  V3<double> point_velocity_change(int dof, int node, const V3<double>& x, const V3<double>& dx) override;
   void accept(State& state) override;
   const std::vector<SecondMoment<double>>& composite() const override { return inertia_.sigma; }
 
@@ -84,6 +90,8 @@ class NewtonEulerStage final : public Discretisation {
   double kinetic_energy() override;
   void kinetic_gradient(double* out) override;
   void kinetic_hessian(double* exact, double* gauss_newton) override;
+  V3<double> point_velocity(int node, const V3<double>& x) override;
+  V3<double> point_velocity_change(int dof, int node, const V3<double>& x, const V3<double>& dx) override;
   void accept(State& state) override;
   const std::vector<SecondMoment<double>>& composite() const override { return pass_.sigma; }
 

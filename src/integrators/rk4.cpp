@@ -43,7 +43,8 @@ SubstepResult substep_rk4(const Control& control, const StepOptions& options, do
       ws.v_stage += h * kNode[stage] * ws.v_rate.col(stage - 1);
     }
     position_rate(tree, ws.q_stage.data(), ws.v_stage.data(), ws.q_rate.col(stage).data());
-    ws.joint_forces.explicit_force(control, ws.q_stage.data(), ws.v_stage.data(), ws.force.data());
+    const Control& now = ws.control_at(control, state.time + h * kNode[stage]);
+    ws.joint_forces.explicit_force(now, ws.q_stage.data(), ws.v_stage.data(), ws.force.data());
     ws.dynamics.set_position(ws.q_stage);
     if (!ws.dynamics.forward_dynamics(ws.v_stage, ws.force, options.gravity, ws.v_rate.col(stage))) return {};
   }
@@ -58,7 +59,10 @@ SubstepResult substep_rk4(const Control& control, const StepOptions& options, do
   state.q = ws.q_stage;
   state.v = ws.v_stage;
   state.body_rates.clear();
-  return {true, 0, 0};
+  SubstepResult result;
+  result.converged = true;
+  result.residual = 0;
+  return result;
 }
 
 }  // namespace scree

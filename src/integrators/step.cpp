@@ -26,6 +26,34 @@ double largest_turn_rate(const State& state, StepWorkspace::Impl& ws) {
   return std::sqrt(largest);
 }
 
+// One try of one substep, with the control of the time it acts at.
+SubstepResult substep(const Control& control, const StepOptions& options, double h, State& state,
+                      StepWorkspace::Impl& ws) {
+  const Control& at_end = ws.control_at(control, state.time + h);
+  const bool contact = ws.contact != nullptr;
+  switch (options.integrator) {
+    case IntegratorType::pbd:
+      return substep_pbd(at_end, options, h, state, ws);
+    case IntegratorType::ne:
+      return substep_ne(at_end, options, h, state, ws);
+    case IntegratorType::rk4:
+      return substep_rk4(control, options, h, state, ws);
+    case IntegratorType::ne_mdp:
+      return substep_mdp(options.explicit_pd ? ws.control_at(control, state.time) : at_end, options, h, state, ws);
+    case IntegratorType::ne_nmdp:
+    case IntegratorType::ne_zonmdp:
+      return contact ? substep_nmdp(ws.newton_euler, options.integrator == IntegratorType::ne_nmdp, at_end, options, h,
+                                    state, ws)
+                     : substep_ne(at_end, options, h, state, ws);
+    case IntegratorType::pbd_nmdp:
+    case IntegratorType::pbd_zonmdp:
+      return contact ? substep_nmdp(ws.position_based, options.integrator == IntegratorType::pbd_nmdp, at_end, options,
+                                    h, state, ws)
+                     : substep_pbd(at_end, options, h, state, ws);
+  }
+  return {};
+}
+
 }  // namespace
 
 const char* integrator_name(IntegratorType type) { return kIntegratorNames[static_cast<int>(type)]; }
@@ -74,12 +102,45 @@ StepWorkspace::Impl::Impl(const Model& m, const ContactWorld* w)
       joint_hessian(jacobian),
       cholesky(m.tree().dof_parent),
       lu(m.nv()),
+      contact(w && w->pair_count() > 0 ? std::make_unique<ContactScratch>(m, *w) : nullptr),
+      moving_control(m),
       q_stage(m.nq()),
       v_stage(m.nv()),
       force(m.nv()),
       q_rate(m.nq(), 4),
       v_rate(m.nv(), 4) {
   before.body_rates.resize(m.bodies().size());
+}
+
+ContactScratch::ContactScratch(const Model& model, const ContactWorld& world)
+    : set(model, world), delta_trial(model.nv()), Z(model.nv(), 0), HZ(Z), U(0, model.nv()) {}
+
+void ContactScratch::reserve() {
+  if (set.size() <= capacity_) return;
+  capacity_ = std::max(set.size(), 2 * capacity_);
+  const int weights = capacity_ * set.vertex_count(), rows = 3 * capacity_;
+  for (Eigen::VectorXd* x : {&w, &w_trial, &dw, &Qdw, &g, &g_held}) x->conservativeResize(weights);
+  u.conservativeResize(rows);
+  Z.conservativeResize(Z.rows(), weights);
+  HZ.conservativeResize(HZ.rows(), weights);
+  U.conservativeResize(rows, U.cols());
+  Q_.resize(weights * weights);
+  Q_held_.resize(weights * weights);
+  UZ_.resize(rows * weights);
+}
+
+void ContactScratch::solve_columns(const Eigen::PartialPivLU<Eigen::MatrixXd>& lu) {
+  auto columns = Z.leftCols(set.weight_count());
+  columns = -(lu.permutationP() * columns);
+  lu.matrixLU().triangularView<Eigen::UnitLower>().solveInPlace(columns);
+  lu.matrixLU().triangularView<Eigen::Upper>().solveInPlace(columns);
+}
+
+const Control& StepWorkspace::Impl::control_at(const Control& control, double time) {
+  if (!control.motion) return control;
+  moving_control = control;
+  control.motion->sample(time, moving_control.target, moving_control.target_velocity);
+  return moving_control;
 }
 
 void StepWorkspace::Impl::poison() {
@@ -111,13 +172,11 @@ StepReport step([[maybe_unused]] const Model& model, const Control& control, con
   ws.poison();
 #endif
   ws.before = state;
+  ws.contacts.clear();
   StepReport report;
   report.residual = 0;
   report.smallest_step = options.dt;
 
-  const auto substep = options.integrator == IntegratorType::pbd  ? substep_pbd
-                       : options.integrator == IntegratorType::ne ? substep_ne
-                                                                  : substep_rk4;
   const std::int64_t whole = std::int64_t{1} << options.max_halvings;  // the step in units of its smallest substep
   std::int64_t done = 0;
   int level = 0;
@@ -125,16 +184,20 @@ StepReport step([[maybe_unused]] const Model& model, const Control& control, con
   double failed_residual = std::numeric_limits<double>::quiet_NaN();  // of the last try that failed
   while (done < whole) {
     const double h = std::ldexp(options.dt, -level);
-    bool accepted = turn_rate * h <= options.max_turn;
+    bool accepted = turn_rate * h <= options.max_turn || options.integrator == IntegratorType::ne_mdp;
     if (accepted) {
       const SubstepResult result = substep(control, options, h, state, ws);
       accepted = result.converged;
       report.iterations += result.iterations;
+      report.outer += result.outer;
+      report.qp_iterations += result.qp_iterations;
       report.rejected += accepted ? 0 : 1;
-      if (accepted)
+      if (accepted) {
         report.residual = std::max(report.residual, result.residual);
-      else
+        report.optimality = std::max(report.optimality, result.optimality);
+      } else {
         failed_residual = result.residual;
+      }
     }
     if (!accepted && ++level > options.max_halvings) {  // nothing smaller is left to try
       state = ws.before;
@@ -153,6 +216,10 @@ StepReport step([[maybe_unused]] const Model& model, const Control& control, con
   }
 
   report.status = StepStatus::converged;
+  for (const Contact& contact : ws.contacts) {
+    report.contacts += contact.depth > 0 ? 1 : 0;
+    report.penetration = std::max(report.penetration, contact.depth);
+  }
   report.kinetic_energy = ws.dynamics.kinetic_energy(state.v);
   report.potential_energy = ws.dynamics.gravity_energy(options.gravity) + ws.joint_forces.stop_energy(state.q.data());
   return report;

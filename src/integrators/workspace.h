@@ -4,13 +4,39 @@
 #include <Eigen/LU>
 #include <limits>
 
+#include "contact/contact_set.h"
 #include "control/joint_forces.h"
 #include "dynamics/discretisation.h"
 #include "dynamics/dynamics_impl.h"
 #include "scree/step.h"
+#include "solvers/simplex_qp.h"
 #include "solvers/tree_cholesky.h"
 
 namespace scree {
+
+// Scratch of the integrators with contact. Grows with the number of contacts and never shrinks.
+struct ContactScratch {
+  ContactScratch(const Model& model, const ContactWorld& world);
+  void reserve();                                                      // for the slots the set has now
+  void solve_columns(const Eigen::PartialPivLU<Eigen::MatrixXd>& lu);  // Z <- -lu^-1 Z for the slots of the set
+
+  ContactSet set;
+  SimplexQp qp;
+  Eigen::VectorXd w, w_trial, dw, Qdw, g, g_held;  // by weight
+  Eigen::VectorXd u;                               // 3 rows a slot
+  Eigen::VectorXd delta_trial;                     // nv
+  Eigen::MatrixXd Z, HZ;                           // nv x weights
+  Eigen::MatrixXd U;                               // 3 rows a slot, nv columns
+  // Dense, without gaps, for the size the set has now.
+  using Dense = Eigen::Map<Eigen::MatrixXd>;
+  Dense Q() { return {Q_.data(), set.weight_count(), set.weight_count()}; }
+  Dense Q_held() { return {Q_held_.data(), set.weight_count(), set.weight_count()}; }
+  Dense UZ() { return {UZ_.data(), 3 * set.size(), set.weight_count()}; }
+
+ private:
+  int capacity_ = 0;  // slots
+  Eigen::VectorXd Q_, Q_held_, UZ_;
+};
 
 struct StepWorkspace::Impl {
   Impl(const Model& model, const ContactWorld* world);
@@ -32,6 +58,12 @@ struct StepWorkspace::Impl {
   TreeCholesky cholesky;
   Eigen::PartialPivLU<Eigen::MatrixXd> lu;
 
+  std::unique_ptr<ContactScratch> contact;  // null: no contact
+
+  // The control at a time: `control` itself, or with the targets of its motion.
+  const Control& control_at(const Control& control, double time);
+  Control moving_control;
+
   // rk4
   Eigen::VectorXd q_stage, v_stage, force;
   Eigen::MatrixXd q_rate, v_rate;  // one column per stage
@@ -41,6 +73,8 @@ struct StepWorkspace::Impl {
 struct SubstepResult {
   bool converged = false;
   int iterations = 0;
+  int outer = 0, qp_iterations = 0;
+  double optimality = 0;                                       // [J]
   double residual = std::numeric_limits<double>::quiet_NaN();  // [m/s^2, rad/s^2] where the try ended
 };
 
@@ -51,5 +85,10 @@ SubstepResult substep_ne(const Control& control, const StepOptions& options, dou
                          StepWorkspace::Impl& ws);
 SubstepResult substep_rk4(const Control& control, const StepOptions& options, double h, State& state,
                           StepWorkspace::Impl& ws);
+
+SubstepResult substep_mdp(const Control& control, const StepOptions& options, double h, State& state,
+                          StepWorkspace::Impl& ws);
+SubstepResult substep_nmdp(Discretisation& dynamics, bool first_order, const Control& control,
+                           const StepOptions& options, double h, State& state, StepWorkspace::Impl& ws);
 
 }  // namespace scree

@@ -37,7 +37,9 @@ struct Node {
 };
 
 // Does the joint end in a rotation chart? Its last three dofs are the chart's.
-inline bool has_chart(const Node& node) { return node.motion == JointMotion::ball || node.motion == JointMotion::floating; }
+inline bool has_chart(const Node& node) {
+  return node.motion == JointMotion::ball || node.motion == JointMotion::floating;
+}
 
 struct Tree {
   std::vector<Node> nodes;

@@ -1,0 +1,273 @@
+#include "contact/contact_set.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace scree {
+namespace {
+
+constexpr double kStandardGravity = 9.81;  // [m/s^2] defines the share of the weight where there is no gravity
+
+V3<double> velocity_at(const Twist<double>& xi, const V3<double>& x) { return xi.v + cross(xi.w, x); }
+
+// The tangents of a contact frame: x along the world's x axis, or y where the ground faces x.
+void tangents(const V3<double>& n, V3<double>& t1, V3<double>& t2, double& spin) {
+  const V3<double> e = std::abs(n.x) < 0.9 ? V3<double>{1, 0, 0} : V3<double>{0, 1, 0};
+  const double along = dot(e, n);
+  const V3<double> t = e - along * n;
+  const double length = std::sqrt(dot(t, t));
+  t1 = (1 / length) * t;
+  t2 = cross(n, t1);
+  spin = -along / length;
+}
+
+}  // namespace
+
+ContactSet::ContactSet(const Model& model, const ContactWorld& world)
+    : model_(model),
+      tree_(model.tree()),
+      world_(world),
+      vertices_(world.law->vertex_count()),
+      reach_(world.law->reach()),
+      slot_of_(world.pair_count(), -1),
+      local_(6, vertices_),
+      weights_(vertices_) {}
+
+V3<double> ContactSet::centre(const Kinematics<double>& kin, int point) const {
+  const ContactPoint& p = world_.points[static_cast<size_t>(point)];
+  const size_t node = static_cast<size_t>(p.body.value());
+  return kin.R[node] * to_v3(p.p_B) + kin.p[node];
+}
+
+void ContactSet::add_slot(int point, int solid) {
+  const ContactPoint& p = world_.points[static_cast<size_t>(point)];
+  slot_of_[index(point, solid)] = size();
+  Slot slot{};
+  slot.point = point;
+  slot.solid = solid;
+  slot.node = p.body.value();
+  slot.geometry.p_B = p.p_B;
+  slot.geometry.share_of_weight = share_of_weight_;
+  slots_.push_back(slot);
+  wrenches_.resize(static_cast<size_t>(weight_count()));
+}
+
+void ContactSet::select(const Kinematics<double>& kin, double margin, double gravity) {
+  const double g = gravity > 0 ? gravity : kStandardGravity;
+  share_of_weight_ = model_.total_mass() * g / static_cast<double>(std::max<size_t>(1, world_.points.size()));
+  slots_.clear();
+  std::fill(slot_of_.begin(), slot_of_.end(), -1);
+  for (int point = 0; point < std::ssize(world_.points); ++point) {
+    const Vec3 c = to_eigen(kin.origin + centre(kin, point));
+    const double far = world_.points[static_cast<size_t>(point)].radius + reach_ + margin;
+    for (int solid = 0; solid < std::ssize(world_.environment.solids()); ++solid)
+      if (world_.environment.distance_bound(static_cast<size_t>(solid), c) < far) add_slot(point, solid);
+  }
+}
+
+int ContactSet::add_missing(const Kinematics<double>& kin) {
+  const int before = size();
+  for (int point = 0; point < std::ssize(world_.points); ++point) {
+    const Vec3 c = to_eigen(kin.origin + centre(kin, point));
+    const double radius = world_.points[static_cast<size_t>(point)].radius;
+    for (int solid = 0; solid < std::ssize(world_.environment.solids()); ++solid)
+      if (!is_slot(point, solid) &&
+          world_.environment.distance_bound(static_cast<size_t>(solid), c) < radius + reach_ &&
+          world_.environment.distance(static_cast<size_t>(solid), c).value < radius + reach_)
+        add_slot(point, solid);
+  }
+  for (int s = before; s < size(); ++s) evaluate(kin, static_cast<size_t>(s));
+  return size() - before;
+}
+
+bool ContactSet::count_touching() {
+  bool joined = false;
+  for (Slot& slot : slots_)
+    if (!slot.counted && slot.depth > -reach_) joined = slot.counted = true;
+  return joined;
+}
+
+void ContactSet::load_weights(const std::vector<double>& by_pair, Eigen::VectorXd& w) const {
+  for (size_t s = 0; s < slots_.size(); ++s) {
+    const size_t from = index(slots_[s].point, slots_[s].solid) * static_cast<size_t>(vertices_);
+    for (size_t j = 0; j < static_cast<size_t>(vertices_); ++j)
+      w(static_cast<Eigen::Index>(s * static_cast<size_t>(vertices_) + j)) = by_pair.empty() ? 0 : by_pair[from + j];
+  }
+}
+
+void ContactSet::store_weights(const Eigen::VectorXd& w, std::vector<double>& by_pair) const {
+  by_pair.assign(all_weights(), 0);
+  for (size_t s = 0; s < slots_.size(); ++s) {
+    const size_t to = index(slots_[s].point, slots_[s].solid) * static_cast<size_t>(vertices_);
+    for (size_t j = 0; j < static_cast<size_t>(vertices_); ++j)
+      by_pair[to + j] = w(static_cast<Eigen::Index>(s * static_cast<size_t>(vertices_) + j));
+  }
+}
+
+void ContactSet::evaluate(const Kinematics<double>& kin) {
+  for (size_t s = 0; s < slots_.size(); ++s) evaluate(kin, s);
+}
+
+// The sphere of radius r about c touches with its point x = c - r n, depth = r - distance(c).             theory (8.3)
+void ContactSet::evaluate(const Kinematics<double>& kin, size_t s) {
+  Slot& slot = slots_[s];
+  const double radius = world_.points[static_cast<size_t>(slot.point)].radius;
+  slot.centre = centre(kin, slot.point);
+  const SignedDistance ground =
+      world_.environment.distance(static_cast<size_t>(slot.solid), to_eigen(kin.origin + slot.centre));
+  slot.n = to_v3(ground.gradient);
+  slot.curvature = to_m3(ground.hessian);
+  slot.depth = radius - ground.value;
+  slot.surface = slot.centre - radius * slot.n;
+  tangents(slot.n, slot.t1, slot.t2, slot.spin);
+  const M3<double> R_WC = {slot.t1, slot.t2, slot.n};
+  slot.geometry.depth = slot.depth;
+  slot.geometry.R_CB = to_eigen(transpose(R_WC) * kin.R[static_cast<size_t>(slot.node)]);
+  world_.law->vertices(slot.geometry, local_);
+  for (int j = 0; j < vertices_; ++j) {
+    const V3<double> f = R_WC * to_v3(local_.col(j).head<3>()), m = R_WC * to_v3(local_.col(j).tail<3>());
+    wrenches_[s * static_cast<size_t>(vertices_) + static_cast<size_t>(j)] = {m + cross(slot.surface, f), f};
+  }
+}
+
+// Dofs on the way from a node to the world, last first.
+template <class Visit> void ContactSet::for_path(int node, Visit&& visit) const {
+  for (int a = tree_.last_dof[static_cast<size_t>(node)]; a >= 0; a = tree_.dof_parent[static_cast<size_t>(a)])
+    visit(static_cast<size_t>(a));
+}
+
+Wrench<double> ContactSet::wrench_of(size_t s, const Eigen::VectorXd& w) const {
+  Wrench<double> sum = {{0, 0, 0}, {0, 0, 0}};
+  for (size_t k = s * static_cast<size_t>(vertices_); k < (s + 1) * static_cast<size_t>(vertices_); ++k) {
+    const double weight = w(static_cast<Eigen::Index>(k));
+    sum += {weight * wrenches_[k].m, weight * wrenches_[k].f};
+  }
+  return sum;
+}
+
+void ContactSet::add_forces(const Kinematics<double>& kin, const Eigen::VectorXd& w, double* residual) {
+  for (size_t s = 0; s < slots_.size(); ++s) {
+    if (slots_[s].depth <= -reach_) continue;
+    const Wrench<double> W = wrench_of(s, w);
+    for_path(slots_[s].node, [&](size_t a) { residual[a] -= dot(kin.xi[a], W); });
+  }
+}
+
+// x = c - r n(c): how it moves when the body moves with twist xi.
+V3<double> ContactSet::surface_change(const Slot& slot, const Twist<double>& xi) const {
+  const V3<double> dc = velocity_at(xi, slot.centre);
+  return dc - world_.points[static_cast<size_t>(slot.point)].radius * (slot.curvature * dc);
+}
+
+void ContactSet::add_jacobian(const Kinematics<double>& kin, const Eigen::VectorXd& w, bool first_order,
+                              double* jacobian) {
+  const size_t n = static_cast<size_t>(tree_.nv);
+  for (size_t s = 0; s < slots_.size(); ++s) {
+    const Slot& slot = slots_[s];
+    if (slot.depth <= -reach_) continue;
+    const Wrench<double> W = wrench_of(s, w);
+    const V3<double> moment = W.m - cross(slot.surface, W.f);  // about the surface point
+    const M3<double> R_WC = {slot.t1, slot.t2, slot.n};
+    ContactLaw::Derivative change;
+    if (first_order) {
+      weights_ = w.segment(static_cast<Eigen::Index>(s) * vertices_, vertices_);
+      change = world_.law->derivative(slot.geometry, weights_);
+    }
+    // How the wrench changes when dof a moves the body, the body's twist xi_a.                            theory (8.6)
+    const auto wrench_change = [&](const Twist<double>& xi) -> Wrench<double> {
+      const V3<double> dc = velocity_at(xi, slot.centre);
+      if (!first_order) return {cross(dc, W.f), {0, 0, 0}};
+      const V3<double> dn = slot.curvature * dc;
+      const V3<double> turn = cross(slot.n, dn) + (slot.spin * dot(slot.t2, dn)) * slot.n;  // of the contact frame
+      const Vec3 relative = to_eigen(transpose_times(R_WC, xi.w - turn));
+      const Eigen::Matrix<double, 6, 1> local = -dot(slot.n, dc) * change.by_depth + change.by_turn * relative;
+      const V3<double> df = cross(turn, W.f) + R_WC * to_v3(local.head<3>());
+      const V3<double> dm = cross(turn, moment) + R_WC * to_v3(local.tail<3>());
+      return {dm + cross(surface_change(slot, xi), W.f) + cross(slot.surface, df), df};
+    };
+    for_path(slot.node, [&](size_t a) {
+      const Wrench<double> dW = wrench_change(kin.xi[a]);
+      // xi_b of dofs b below a is carried along: -(xi_a x xi_b) . W = xi_b . (xi_a x* W)
+      Wrench<double> carried = cross_dual(kin.xi[a], W);
+      carried = {carried.m + -dW.m, carried.f + -dW.f};
+      double* column = jacobian + a * n;
+      for_path(slot.node, [&](size_t b) { column[b] += b > a ? dot(kin.xi[b], carried) : -dot(kin.xi[b], dW); });
+    });
+    // Two dofs of one chart: d xi_b / d delta_a is not xi_a x xi_b.                                        theory (3.7)
+    for (int i = slot.node; i >= 0; i = tree_.nodes[static_cast<size_t>(i)].parent) {
+      const Node& node = tree_.nodes[static_cast<size_t>(i)];
+      if (!has_chart(node)) continue;
+      const size_t first = static_cast<size_t>(node.v_index + node.nv - 3);
+      const M3<double> bending = chart_bending(kin, static_cast<size_t>(i), W);
+      const V3<double> columns[] = {bending.x, bending.y, bending.z};
+      for (size_t a = 0; a < 3; ++a) {
+        const double by_chart[] = {columns[a].x, columns[a].y, columns[a].z};
+        const Wrench<double> carried = cross_dual(kin.xi[first + a], W);
+        for (size_t b = 0; b < 3; ++b)
+          jacobian[(first + a) * n + first + b] -= by_chart[b] + (b > a ? dot(kin.xi[first + b], carried) : 0);
+      }
+    }
+  }
+}
+
+void ContactSet::force_columns(const Kinematics<double>& kin, Eigen::Ref<Eigen::MatrixXd> B) const {
+  B.setZero();
+  for (size_t s = 0; s < slots_.size(); ++s) {
+    if (slots_[s].depth <= -reach_) continue;
+    for (size_t k = s * static_cast<size_t>(vertices_); k < (s + 1) * static_cast<size_t>(vertices_); ++k) {
+      double* column = B.col(static_cast<Eigen::Index>(k)).data();
+      for_path(slots_[s].node, [&](size_t a) { column[a] = -dot(kin.xi[a], wrenches_[k]); });
+    }
+  }
+}
+
+void ContactSet::velocities(Discretisation& stage, Eigen::Ref<Eigen::VectorXd> u) const {
+  for (size_t s = 0; s < slots_.size(); ++s) {
+    const Slot& slot = slots_[s];
+    u.segment<3>(3 * static_cast<Eigen::Index>(s)) =
+        slot.counted ? to_eigen(stage.point_velocity(slot.node, slot.surface)) : Vec3(Vec3::Zero());
+  }
+}
+
+void ContactSet::velocity_rows(Discretisation& stage, Eigen::Ref<Eigen::MatrixXd> U) const {
+  U.setZero();
+  for (size_t s = 0; s < slots_.size(); ++s) {
+    const Slot& slot = slots_[s];
+    if (!slot.counted) continue;
+    for_path(slot.node, [&](size_t a) {
+      const V3<double> dx = surface_change(slot, stage.trial().xi[a]);
+      U.block<3, 1>(3 * static_cast<Eigen::Index>(s), static_cast<Eigen::Index>(a)) =
+          to_eigen(stage.point_velocity_change(static_cast<int>(a), slot.node, slot.surface, dx));
+    });
+  }
+}
+
+void ContactSet::point_jacobian(const Kinematics<double>& kin, Eigen::Ref<Eigen::MatrixXd> J) const {
+  J.setZero();
+  for (size_t s = 0; s < slots_.size(); ++s) {
+    if (!slots_[s].counted) continue;
+    for_path(slots_[s].node, [&](size_t a) {
+      J.block<3, 1>(3 * static_cast<Eigen::Index>(s), static_cast<Eigen::Index>(a)) =
+          to_eigen(velocity_at(kin.xi[a], slots_[s].surface));
+    });
+  }
+}
+
+void ContactSet::report(const Kinematics<double>& kin, const Eigen::VectorXd& w, std::vector<Contact>& out) {
+  out.clear();
+  for (int& slot : slot_of_) {
+    if (slot < 0) continue;
+    const Slot& s = slots_[static_cast<size_t>(slot)];
+    const Wrench<double> W = wrench_of(static_cast<size_t>(slot), w);
+    if (s.depth <= -reach_ || (s.depth <= 0 && dot(W.f, W.f) == 0)) continue;
+    out.push_back({.point = s.point,
+                   .solid = s.solid,
+                   .position = to_eigen(kin.origin + s.surface),
+                   .normal = to_eigen(s.n),
+                   .force = to_eigen(W.f),
+                   .moment = to_eigen(W.m - cross(s.surface, W.f)),
+                   .depth = s.depth});
+  }
+}
+
+}  // namespace scree

@@ -1,0 +1,91 @@
+// The contacts of a stage: which pairs of point and solid take part, and at a trial pose their geometry, the wrenches
+// the ground can exert, and how these change with the pose.                                            theory section 8
+//
+// Pairs that come near the ground are slots of the set. A slot in the air has no force, so contacts appear and vanish
+// as the trial pose moves; a pair that was left out and touches after all is added by `add_missing`.
+#pragma once
+
+#include <vector>
+
+#include "dynamics/discretisation.h"
+#include "scree/contact.h"
+
+namespace scree {
+
+class ContactSet {
+ public:
+  ContactSet(const Model& model, const ContactWorld& world);
+
+  int size() const { return static_cast<int>(slots_.size()); }  // slots
+  int vertex_count() const { return vertices_; }                // per slot
+  int weight_count() const { return size() * vertices_; }       // entries of w
+  size_t all_weights() const { return world_.pair_count() * static_cast<size_t>(vertices_); }
+
+  // Takes the pairs that are within `margin` [m] of touching at the pose `kin` as slots; none counts yet.
+  void select(const Kinematics<double>& kin, double margin, double gravity);
+  // Adds the pairs that touch at the pose of the last `evaluate` and are not slots. How many?
+  int add_missing(const Kinematics<double>& kin);
+  // Lets slots that can exert a force at this pose take part in the kinetic energy, from now on. Did one join?
+  bool count_touching();
+
+  // Warm starts: weights by pair, kept in State, to and from weights by slot.
+  void load_weights(const std::vector<double>& by_pair, Eigen::VectorXd& w) const;
+  void store_weights(const Eigen::VectorXd& w, std::vector<double>& by_pair) const;
+
+  // Geometry and wrenches at a trial pose. Everything below speaks of it.
+  void evaluate(const Kinematics<double>& kin);
+  // r_a -= xi_a . W, W the wrench of weights w.                                                        theory (8.5)
+  void add_forces(const Kinematics<double>& kin, const Eigen::VectorXd& w, double* residual);
+  // The derivative of that, into a full column-major matrix. Without `first_order` the forces are taken as constant in
+  // the world, acting at points that move.                                                              theory (8.6)
+  void add_jacobian(const Kinematics<double>& kin, const Eigen::VectorXd& w, bool first_order, double* jacobian);
+  // B = dr/dw, nv x weight_count().                                                                    theory (8.5)
+  void force_columns(const Kinematics<double>& kin, Eigen::Ref<Eigen::MatrixXd> B) const;
+
+  // Velocities of the counted surface points, 3 rows a slot (zero where not counted), and their derivatives.
+  // theory (8.4), (8.7)
+  void velocities(Discretisation& stage, Eigen::Ref<Eigen::VectorXd> u) const;
+  void velocity_rows(Discretisation& stage, Eigen::Ref<Eigen::MatrixXd> U) const;
+
+  // Jacobian of the counted surface points of bodies moving with kin.xi, 3 rows a slot.
+  void point_jacobian(const Kinematics<double>& kin, Eigen::Ref<Eigen::MatrixXd> J) const;
+
+  // Contacts in the ground or with a force, ordered by point and solid.
+  void report(const Kinematics<double>& kin, const Eigen::VectorXd& w, std::vector<Contact>& out);
+
+ private:
+  struct Slot {
+    int point, solid, node;
+    bool counted;  // takes part in the kinetic energy
+    // at the trial pose, positions relative to the origin of the kinematics
+    double depth;
+    V3<double> centre, surface, n, t1, t2;
+    M3<double> curvature;  // Hessian of the signed distance
+    double spin;           // turn of t1 about n per change of n along t2
+    ContactGeometry geometry;
+  };
+  bool is_slot(int point, int solid) const { return slot_of_[index(point, solid)] >= 0; }
+  size_t index(int point, int solid) const {
+    return static_cast<size_t>(point) * world_.environment.solids().size() + static_cast<size_t>(solid);
+  }
+  void add_slot(int point, int solid);
+  void evaluate(const Kinematics<double>& kin, size_t slot);
+  V3<double> centre(const Kinematics<double>& kin, int point) const;
+  Wrench<double> wrench_of(size_t slot, const Eigen::VectorXd& w) const;
+  V3<double> surface_change(const Slot& slot, const Twist<double>& xi) const;
+  template <class Visit> void for_path(int node, Visit&& visit) const;
+
+  const Model& model_;
+  const Tree& tree_;
+  const ContactWorld& world_;
+  int vertices_;
+  double reach_;
+  double share_of_weight_ = 0;
+  std::vector<Slot> slots_;
+  std::vector<int> slot_of_;              // by pair, -1: not a slot
+  std::vector<Wrench<double>> wrenches_;  // vertices in world axes about the origin, by slot
+  Wrenches local_;                        // vertices of one slot in its contact frame
+  Eigen::VectorXd weights_;               // of one slot
+};
+
+}  // namespace scree

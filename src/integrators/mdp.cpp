@@ -1,0 +1,93 @@
+// The convex maximal dissipation principle on dynamics linearised at the start of the step: the baseline of the NMDP
+// paper (Drumwright and Shell).                                                                         theory (8.11)
+//
+//   (M/h^2 + U'') delta = M v_n/h - C(q_n, v_n) - U' + sum_x J_x^T v_x(q_n) w_x,     v = delta/h
+//   minimise over w  K(v) = 1/2 v.M v, or 1/2 sum |J_x v|^2
+//
+// One quadratic program, no Newton iteration. U collects the joint potentials: of explicit control only rotor inertia,
+// of implicit control PD, stops and damping as well, linearised at delta = 0.
+#include <cmath>
+
+#include "integrators/workspace.h"
+
+namespace scree {
+
+SubstepResult substep_mdp(const Control& control, const StepOptions& options, double h, State& state,
+                          StepWorkspace::Impl& ws) {
+  SubstepResult result;
+  const Model& model = ws.model;
+  ws.dynamics.set_position(state.q);
+  const Eigen::MatrixXd& M = ws.dynamics.mass_matrix();  // with rotor inertia
+  ws.dynamics.bias_force(state.v, options.gravity, ws.gradient);
+  ws.jacobian = M / (h * h);
+  ws.gradient.noalias() -= M * state.v / h;
+  if (options.explicit_pd) {
+    ws.joint_forces.explicit_force(control, state.q.data(), state.v.data(), ws.force.data());
+    ws.gradient -= ws.force;
+  } else {
+    ws.delta.setZero();
+    ws.joint_hessian.setZero();
+    double potential = 0;
+    ws.joint_forces.add_implicit(control, state.q.data(), state.v.data(), ws.delta.data(), h, potential,
+                                 ws.gradient.data(), ws.joint_hessian.data());
+    for (int a = 0; a < model.nv(); ++a) {  // rotor inertia is in M already
+      const double armature = model.tree().armature[static_cast<size_t>(a)];
+      ws.gradient(a) += armature * state.v(a) / h;
+      ws.joint_hessian(a, a) -= armature / (h * h);
+    }
+    ws.jacobian.triangularView<Eigen::Upper>() += ws.joint_hessian;
+    ws.jacobian.triangularView<Eigen::StrictlyLower>() += ws.joint_hessian.transpose();
+  }
+  ws.lu.compute(ws.jacobian);
+  ws.delta = ws.lu.solve(ws.gradient);
+  ws.delta = -ws.delta;
+
+  if (ws.contact) {
+    ContactScratch& c = *ws.contact;
+    ws.newton_euler.begin(state, h, options.gravity);
+    ws.direction.setZero();
+    ws.newton_euler.set_trial(ws.direction.data());  // the pose at the start
+    const Kinematics<double>& start = ws.newton_euler.trial();
+    c.set.select(start, 0, options.gravity.norm());
+    c.reserve();
+    c.set.evaluate(start);
+    c.set.count_touching();
+    c.set.load_weights(state.contact_weights, c.w);
+    const int W = c.set.weight_count(), rows = 3 * c.set.size();
+    auto Z = c.Z.leftCols(W);
+    c.set.force_columns(start, Z);
+    c.solve_columns(ws.lu);
+    if (options.dissipation == Dissipation::total) {
+      ws.trial_delta.noalias() = M * ws.delta / (h * h);
+      c.HZ.leftCols(W).noalias() = M * Z / (h * h);
+      c.g.head(W).noalias() = Z.transpose() * ws.trial_delta;
+      c.Q().noalias() = Z.transpose() * c.HZ.leftCols(W);
+    } else {
+      c.set.point_jacobian(start, c.U.topRows(rows));
+      c.u.head(rows).noalias() = c.U.topRows(rows) * ws.delta / h;
+      c.UZ().noalias() = c.U.topRows(rows) * Z / h;
+      c.g.head(W).noalias() = c.UZ().transpose() * c.u.head(rows);
+      c.Q().noalias() = c.UZ().transpose() * c.UZ();
+    }
+    c.Q_held() = c.Q();
+    c.Q_held().diagonal().array() += 1e-12 * (1 + c.Q().trace());
+    const SimplexQpReport qp =
+        c.qp.solve(c.set.size(), c.set.vertex_count(), c.Q_held().data(), c.g.data(), c.w.data());
+    result.qp_iterations = qp.iterations;
+    result.outer = 1;
+    if (!qp.converged) return result;
+    ws.delta.noalias() += Z * c.w.head(W);
+    c.set.report(start, c.w, ws.contacts);
+    c.set.store_weights(c.w, state.contact_weights);
+  }
+  // An explosion is a failure, not a state.
+  if (!(ws.delta.cwiseAbs().maxCoeff() < 1e6 * h)) return result;
+  apply_displacement(model.tree(), ws.delta.data(), state.q.data());
+  state.v = ws.delta / h;
+  state.body_rates.clear();
+  result.converged = true;
+  result.residual = 0;
+  return result;
+}
+
+}  // namespace scree
