@@ -18,6 +18,9 @@ using Impl = StepWorkspace::Impl;
 
 // beta = 2/gamma [J] holds the weights back: on the diagonal of the QP.                                  theory (8.9)
 constexpr double kFirstBeta = 1e-4, kSmallestBeta = 1e-9, kLargestBeta = 1e9;
+constexpr double kGap = 1e-10, kRelativeGap = 1e-8;  // [J], and of K: when the weights are optimal       theory (8.10)
+constexpr int kPatience = 10;                        // tries of a zeroth-order projection that may fail in a row
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNear = 0.05;  // [m] a pair this close at the start takes part from the start
 
 struct Stage {
@@ -41,7 +44,16 @@ void evaluate(Stage& s, const Eigen::VectorXd& delta, const Eigen::VectorXd& w, 
   s.ws.contact->set.add_forces(s.dynamics.trial(), w, forces.data());
 }
 
-// LU of dG/ddelta at the pose of the last `evaluate`. False: singular.
+// LU of the Jacobian. False: singular.
+bool decompose(Impl& ws) {
+  ws.lu.compute(ws.jacobian);
+  const auto pivots = ws.lu.matrixLU().diagonal().cwiseAbs();
+  return pivots.minCoeff() > 1e-14 * pivots.maxCoeff();
+}
+
+// dG/ddelta at the pose of the last `evaluate`, and its LU. Zeroth order: without dv/ddelta, in place of which comes
+// what the projections so far have taught (update_secant).                                                    theory
+// (8.6)
 bool factor(Stage& s, const Eigen::VectorXd& delta, const Eigen::VectorXd& w) {
   Impl& ws = s.ws;
   ws.jacobian.setZero();
@@ -54,47 +66,60 @@ bool factor(Stage& s, const Eigen::VectorXd& delta, const Eigen::VectorXd& w) {
   ws.jacobian.triangularView<Eigen::Upper>() += ws.joint_hessian;
   ws.jacobian.triangularView<Eigen::StrictlyLower>() += ws.joint_hessian.transpose();
   ws.contact->set.add_jacobian(s.dynamics.trial(), w, s.first_order, ws.jacobian.data());
-  ws.lu.compute(ws.jacobian);
-  const auto pivots = ws.lu.matrixLU().diagonal().cwiseAbs();
-  return pivots.minCoeff() > 1e-14 * pivots.maxCoeff();
+  if (!s.first_order) ws.jacobian += ws.contact->secant;
+  return decompose(ws);
 }
 
-// Newton's method on G(delta, w) = 0 from `delta`. The factorisation at hand serves as long as the residual falls
-// quickly; then a new one is made; then the step is shortened.
-bool project(Stage& s, Eigen::VectorXd& delta, const Eigen::VectorXd& w, bool have_factor, SubstepResult& result) {
+// Broyden's update: the least change of the missing part that explains how G changed from `delta` to `trial_delta`.
+// The paper leaves that part out for good, which costs a hundred times the iterations at 50 ms.          theory (8.12)
+bool update_secant(const Eigen::VectorXd& delta, Impl& ws) {
+  ContactScratch& c = *ws.contact;
+  c.step = ws.trial_delta - delta;
+  c.change = ws.trial_gradient - ws.gradient;
+  const double squared = c.step.squaredNorm();
+  if (!(squared > 0) || !c.change.allFinite()) return false;
+  c.change.noalias() -= ws.jacobian * c.step;
+  c.step /= squared;
+  c.secant.noalias() += c.change * c.step.transpose();
+  ws.jacobian.noalias() += c.change * c.step.transpose();
+  return decompose(ws);
+}
+
+// Newton's method on G(delta, w) = 0 from `delta`, with the factorisation at hand as long as it serves: then first
+// order makes a new one and shortens the step where that does not help; zeroth order learns from every try.
+bool project(Stage& s, Eigen::VectorXd& delta, const Eigen::VectorXd& w, SubstepResult& result) {
   Impl& ws = s.ws;
   evaluate(s, delta, w, ws.gradient);
-  if (!have_factor && !factor(s, delta, w)) return false;
-  bool fresh = !have_factor;
   Residual residual = residual_of(ws.gradient, s.options.tolerance, ws);
+  bool fresh = false;  // the factorisation belongs to this pose
+  int vain = 0;        // tries in a row that did not lower the residual
   for (int k = 0; !residual.small; ++k) {
     result.residual = residual.largest;
     if (k == s.options.max_iterations || !std::isfinite(residual.largest)) return false;
     ++result.iterations;
     ws.direction = ws.lu.solve(ws.gradient);
-    bool accepted = false;
-    for (double fraction = 1; fraction > 1e-3 && !accepted; fraction *= 0.5) {
+    Residual trial;
+    bool lower = false;
+    for (double fraction = 1; fraction > 1e-3 && !lower; fraction *= 0.5) {
       ws.trial_delta = delta - fraction * ws.direction;
       evaluate(s, ws.trial_delta, w, ws.trial_gradient);
-      const Residual trial = residual_of(ws.trial_gradient, s.options.tolerance, ws);
-      const double needed = fresh ? 1 - 1e-4 * fraction : 0.2;
-      accepted = trial.small || trial.largest < needed * residual.largest;
-      if (accepted) {
-        residual = trial;
-        delta.swap(ws.trial_delta);
-        ws.gradient.swap(ws.trial_gradient);
-      } else if (!fresh) {
-        break;
-      }
+      trial = residual_of(ws.trial_gradient, s.options.tolerance, ws);
+      lower = trial.small || trial.largest < (1 - 1e-4 * fraction) * residual.largest;
+      if (!fresh) break;
     }
-    if (!accepted && fresh) return false;
+    vain = lower ? 0 : vain + 1;
+    if (s.first_order ? !lower && fresh : vain > kPatience || !update_secant(delta, ws)) return false;
+    const bool quick = lower && trial.largest < 0.2 * residual.largest;
+    if (lower) {
+      residual = trial;
+      delta.swap(ws.trial_delta);
+      ws.gradient.swap(ws.trial_gradient);
+    }
     fresh = false;
-    if (!accepted) {  // the old factorisation is spent: a new one at the pose we have
-      evaluate(s, delta, w, ws.gradient);
+    if (s.first_order && !quick && !residual.small) {
+      if (!lower) evaluate(s, delta, w, ws.gradient);
       if (!factor(s, delta, w)) return false;
       fresh = true;
-    } else if (!s.first_order && !residual.small) {
-      fresh = true;  // without the law's derivative a new factorisation is hardly better: shorten the step instead
     }
   }
   result.residual = residual.largest;
@@ -149,12 +174,40 @@ double optimality_gap(const Stage& s, const Eigen::VectorXd& w) {
   return gap;
 }
 
+// A pose with G = 0 for the weights at hand.
+bool start(Stage& s, SubstepResult& result) {
+  s.ws.contact->secant.setZero();
+  evaluate(s, s.ws.delta, s.ws.contact->w, s.ws.gradient);
+  return factor(s, s.ws.delta, s.ws.contact->w) && project(s, s.ws.delta, s.ws.contact->w, result);
+}
+
+// The quadratic program: w_trial minimises g.dw + 1/2 dw.(Q + beta) dw, dw = w_trial - w. Returns the decrease of K
+// that the model without beta predicts.                                                                        theory
+// (8.9)
+double improve_weights(Stage& s, double beta, SubstepResult& result) {
+  ContactScratch& c = *s.ws.contact;
+  const int W = c.set.weight_count();
+  const auto w = c.w.head(W), g = c.g.head(W);
+  auto dw = c.dw.head(W);
+  auto held = c.Q_held();
+  held = c.Q();
+  held.diagonal().array() += beta;
+  c.g_held.head(W) = g;
+  c.g_held.head(W).noalias() -= held * w;
+  c.w_trial.head(W) = w;
+  result.qp_iterations +=
+      c.qp.solve(c.set.size(), c.set.vertex_count(), held.data(), c.g_held.data(), c.w_trial.data()).iterations;
+  dw = c.w_trial.head(W) - w;
+  c.Qdw.head(W).noalias() = c.Q() * dw;
+  return -g.dot(dw) - 0.5 * dw.dot(c.Qdw.head(W));
+}
+
 }  // namespace
 
 SubstepResult substep_nmdp(Discretisation& dynamics, bool first_order, const Control& control,
                            const StepOptions& options, double h, State& state, Impl& ws) {
   Stage s{dynamics, control, options, state, h, first_order, ws};
-  auto& c = *ws.contact;
+  ContactScratch& c = *ws.contact;
   SubstepResult result;
 
   // Start: the pose that the velocity leads to, the weights of the last step, every pair that may get there.
@@ -164,17 +217,17 @@ SubstepResult substep_nmdp(Discretisation& dynamics, bool first_order, const Con
   c.set.select(dynamics.trial(), kNear, options.gravity.norm());
   c.reserve();
   c.set.load_weights(state.contact_weights, c.w);
-  if (!project(s, ws.delta, c.w, false, result)) {
-    c.w.head(c.set.weight_count()).setZero();  // perhaps the old forces were in the way
+  if (!start(s, result)) {
+    c.w.setZero();  // perhaps the old forces were in the way
     ws.delta = h * state.v;
-    if (!project(s, ws.delta, c.w, false, result)) return result;
+    if (!start(s, result)) return result;
   }
 
   double beta = kFirstBeta, K = 0;
-  bool linearised = false;
+  bool accepted = true;
   while (true) {
-    if (!linearised) {
-      // At an accepted pose: contacts that have come into reach take part from here on.
+    if (accepted) {
+      // Contacts that have come into reach take part from here on.
       evaluate(s, ws.delta, c.w, ws.gradient);
       const int before = c.set.weight_count();
       if (c.set.add_missing(dynamics.trial()) > 0) {
@@ -183,54 +236,37 @@ SubstepResult substep_nmdp(Discretisation& dynamics, bool first_order, const Con
       }
       c.set.count_touching();
       K = kinetic_energy(s);
+    }
+    if (accepted || !first_order) {
       if (!factor(s, ws.delta, c.w)) return result;
       linearise(s);
-      linearised = true;
       result.optimality = optimality_gap(s, c.w);
-      if (result.optimality <= 1e-10 + 1e-8 * K) break;
+      if (result.optimality <= kGap + kRelativeGap * K) break;
     }
     if (result.outer == options.max_outer) return result;
     ++result.outer;
 
-    // min over w'  g.(w' - w) + 1/2 (w' - w).(Q + beta)(w' - w)
-    const int W = c.set.weight_count();
-    auto Q = c.Q();
-    auto held = c.Q_held();
-    held = Q;
-    held.diagonal().array() += beta;
-    auto w = c.w.head(W);
-    c.g_held.head(W) = c.g.head(W);
-    c.g_held.head(W).noalias() -= held * w;
-    c.w_trial.head(W) = w;
-    const SimplexQpReport qp =
-        c.qp.solve(c.set.size(), c.set.vertex_count(), held.data(), c.g_held.data(), c.w_trial.data());
-    result.qp_iterations += qp.iterations;
-    c.dw.head(W) = c.w_trial.head(W) - w;
-    c.Qdw.head(W).noalias() = Q * c.dw.head(W);
-    const double predicted = -c.g.head(W).dot(c.dw.head(W)) - 0.5 * c.dw.head(W).dot(c.Qdw.head(W));
-
-    c.delta_trial = ws.delta;
-    c.delta_trial.noalias() += c.Z.leftCols(W) * c.dw.head(W);
-    const bool projected = project(s, c.delta_trial, c.w_trial, true, result);
-    const double K_trial = projected ? kinetic_energy(s) : std::numeric_limits<double>::infinity();
-    if (K_trial < K) {
+    const double predicted = improve_weights(s, beta, result);
+    c.delta_trial =
+        ws.delta;  // zeroth order starts here, to learn from the first step; first order knows where it leads
+    if (first_order) c.delta_trial.noalias() += c.Z.leftCols(c.set.weight_count()) * c.dw.head(c.set.weight_count());
+    const double K_trial = project(s, c.delta_trial, c.w_trial, result) ? kinetic_energy(s) : kInfinity;
+    accepted = K_trial < K;
+    if (accepted) {
+      const double ratio = (K - K_trial) / predicted;
+      if (ratio > 0.75) beta = std::max(kSmallestBeta, beta / 10);
+      if (ratio < 0.25) beta *= 3;
       ws.delta.swap(c.delta_trial);
       c.w.swap(c.w_trial);
-      const double ratio = (K - K_trial) / predicted;
-      if (ratio > 0.75)
-        beta = std::max(kSmallestBeta, beta / 10);
-      else if (ratio < 0.25)
-        beta *= 3;
-      linearised = false;
     } else {
-      if (predicted < 1e-13 * K) break;
-      beta = std::max(beta, 1e-6) * 10;
+      if (predicted < 1e-13 * K) break;  // what could be gained drowns in rounding
+      beta *= 10;
       if (beta > kLargestBeta) return result;
-      // project() may have left another factorisation; Z, g and Q are still those of the accepted pose
       evaluate(s, ws.delta, c.w, ws.gradient);
-      if (!factor(s, ws.delta, c.w)) return result;
+      if (first_order && !factor(s, ws.delta, c.w)) return result;
     }
   }
+
   evaluate(s, ws.delta, c.w, ws.gradient);
   if (!within_chart(ws.model.tree(), dynamics.trial())) return result;
   c.set.report(dynamics.trial(), c.w, ws.contacts);

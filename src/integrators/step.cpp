@@ -113,7 +113,14 @@ StepWorkspace::Impl::Impl(const Model& m, const ContactWorld* w)
 }
 
 ContactScratch::ContactScratch(const Model& model, const ContactWorld& world)
-    : set(model, world), delta_trial(model.nv()), Z(model.nv(), 0), HZ(Z), U(0, model.nv()) {}
+    : set(model, world),
+      delta_trial(model.nv()),
+      step(delta_trial),
+      change(delta_trial),
+      secant(model.nv(), model.nv()),
+      Z(model.nv(), 0),
+      HZ(Z),
+      U(0, model.nv()) {}
 
 void ContactScratch::reserve() {
   if (set.size() <= capacity_) return;

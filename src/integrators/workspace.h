@@ -24,7 +24,8 @@ struct ContactScratch {
   SimplexQp qp;
   Eigen::VectorXd w, w_trial, dw, Qdw, g, g_held;  // by weight
   Eigen::VectorXd u;                               // 3 rows a slot
-  Eigen::VectorXd delta_trial;                     // nv
+  Eigen::VectorXd delta_trial, step, change;       // nv
+  Eigen::MatrixXd secant;                          // nv x nv: the derivative of the contact law as learnt so far
   Eigen::MatrixXd Z, HZ;                           // nv x weights
   Eigen::MatrixXd U;                               // 3 rows a slot, nv columns
   // Dense, without gaps, for the size the set has now.
