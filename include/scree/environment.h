@@ -42,16 +42,23 @@ class HeightField {
     Eigen::Matrix2d bending;  // second derivatives [1/m]
   };
   Height height(double x, double y) const;
-  SignedDistance distance(const Vec3& p) const;  // to the nearest surface point, by Newton's method from below p
+  // To the nearest surface point, by Newton's method from the nearest of a few surface points around p. Where the rim
+  // bends the surface, the gradient is that of the bend's nearest point.
+  SignedDistance distance(const Vec3& p) const;
+  double distance_bound(const Vec3& p) const;  // at most the distance
 
   const Eigen::MatrixXd& heights() const { return heights_; }
   const Eigen::Vector2d& origin() const { return origin_; }
   double spacing() const { return spacing_; }
 
  private:
-  Eigen::MatrixXd heights_, coefficients_;
+  friend struct FootSearch;
+  Height inside(const Eigen::Vector2d& at) const;  // `at` from the origin, moved inside the rim
+
+  Eigen::MatrixXd heights_, coefficients_;  // coefficients of the B-splines: one more on every side
   Eigen::Vector2d origin_;
   double spacing_;
+  double top_, steepness_;  // bounds on H [m] and on |dH|
 };
 
 using GroundShape = std::variant<GroundPlane, GroundBox, std::shared_ptr<const HeightField>>;
@@ -69,9 +76,10 @@ class Environment {
   void add_plane(const Vec3& point, const Vec3& normal, std::string name = "ground");
   void add_box(const Pose& X_WS, const Vec3& size, std::string name = "box");
   // A flight of steps climbing along +x of `X_WS`, whose origin lies on the lower floor at the middle of the first
-  // riser. Steps are boxes nested into each other, all ending with the landing, so no tread has a seam.
+  // riser. Steps are boxes nested into each other, all ending with the landing, so no tread has a seam; they reach as
+  // deep below the floor as the flight climbs above it.
   struct Stairs {
-    int steps = 1;       // >= 1
+    int steps = 1;       // in [1, 1000]
     double rise = 0;     // > 0 [m] height of one step
     double tread = 0;    // > 0 [m] depth of one step
     double width = 0;    // > 0 [m] along y
