@@ -11,15 +11,16 @@
 namespace scree {
 
 // Positions of all joints at keyframes, joined by cubic Hermite splines with zero slope at every keyframe. Before the
-// first keyframe the first pose holds. After the last one the motion starts again at `loop_start` (no jump: the pose
-// there must equal the last one), or the last pose holds.
+// first keyframe the first pose holds. After the last one the motion starts again at `loop_start`, the time of a
+// keyframe with the same one-dof positions (within 1e-6; the last one is then made equal), or the last pose holds.
 class Motion {
  public:
   struct Keyframe {
     double time;        // [s], increasing
     Eigen::VectorXd q;  // nq
   };
-  // Throws InputError: fewer than 1 keyframe, times not increasing, sizes, a loop that jumps.
+  // Throws InputError: fewer than 1 keyframe, times not increasing, sizes, a loop that jumps or starts between
+  // keyframes.
   Motion(const Model& model, std::vector<Keyframe> keyframes, std::optional<double> loop_start = std::nullopt);
 
   double end() const { return keyframes_.back().time; }  // [s]
@@ -48,11 +49,13 @@ struct PointTarget {
   bool x = true, y = true, z = true;  // which coordinates count
 };
 struct InverseKinematicsResult {
-  bool converged = false;
+  bool converged = false;  // targets hit within 1e-9 m, at a stationary point of the displacement
   Eigen::VectorXd q;
-  double miss = 0;  // [m] largest distance of a point to its target
+  double miss = 0;  // [m] largest distance of a point to its target, in the coordinates that count
   int iterations = 0;
 };
+// Starts at the reference pose. Joint limits are not looked at. Where no pose within reach hits all targets,
+// `converged` is false and q is the nearest pose found. Throws InputError: sizes, bodies, numbers that are not finite.
 // Joints of bodies listed in `frozen` keep their reference position.
 InverseKinematicsResult inverse_kinematics(const Model& model, const Eigen::VectorXd& reference,
                                            const std::vector<PointTarget>& targets,

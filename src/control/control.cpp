@@ -27,6 +27,7 @@ void Control::validate(const Model& model) const {
   check_size("target_velocity", target_velocity.size(), model.nv());
   check_size("torque", torque.size(), model.nv());
   make_state(model, target, target_velocity);  // finite, unit quaternions
+  if (motion) check_size("a keyframe of motion", motion->keyframes().front().q.size(), model.nq());
 
   for (const Joint& joint : model.joints()) {
     const auto fail = [&](const char* field, double value, const std::string& expected) {

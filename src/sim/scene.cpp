@@ -89,6 +89,16 @@ bool has_motor(JointType type) {
   return type != JointType::fixed && type != JointType::planar && type != JointType::floating;
 }
 
+void read_motion(const TomlReader& table, const Model& model, const fs::path& folder, Control& control) {
+  const auto name = table.string("motion");
+  if (!name) return;
+  std::error_code error;
+  const fs::path file = folder / *name;
+  if (name->empty() || !fs::exists(file, error))
+    table.fail("motion", fmt::format("no such file \"{}\"", file.string()));
+  table.blame("motion", [&] { control.motion = std::make_shared<const Motion>(load_motion(file, model)); });
+}
+
 void read_joint_control(const TomlReader& joints, const std::string& name, const Model& model, Control& control) {
   const Joint& joint = find_joint(joints, model, name);
   if (!has_motor(joint.type))
@@ -97,6 +107,8 @@ void read_joint_control(const TomlReader& joints, const std::string& name, const
   const int nq = position_count(joint.type), nv = velocity_count(joint.type);
   const TomlReader table = *joints.table(name);
   table.check_keys({"kp", "kd", "target", "target_velocity", "torque"});
+  for (const char* key : {"target", "target_velocity"})
+    if (control.motion && nv == 1 && table.number(key)) table.fail(key, "given beside motion, expected one of the two");
   const auto set = [&](const char* key, auto field, const std::optional<std::vector<double>>& value) {
     if (!value) return;
     field = Eigen::VectorXd::Map(value->data(), std::ssize(*value));
@@ -113,12 +125,12 @@ void read_joint_control(const TomlReader& joints, const std::string& name, const
 }
 
 // Without a target a joint holds its initial position.
-Control read_control(const TomlReader& scene, const Model& model, const Eigen::VectorXd& q0) {
+Control read_control(const TomlReader& scene, const Model& model, const fs::path& folder, const Eigen::VectorXd& q0) {
   Control control(model);
   control.target = q0;
   const auto table = scene.table("control");
   if (!table) return control;
-  table->check_keys({"kp", "kd", "joint"});
+  table->check_keys({"kp", "kd", "motion", "joint"});
   const auto set_all = [&](const char* key, Eigen::VectorXd& field) {
     const double gain = table->number(key).value_or(0);
     for (const Joint& joint : model.joints())
@@ -127,6 +139,7 @@ Control read_control(const TomlReader& scene, const Model& model, const Eigen::V
   };
   set_all("kp", control.kp);
   set_all("kd", control.kd);
+  read_motion(*table, model, folder, control);
   if (const auto joints = table->table("joint"))
     for (const std::string& name : joints->keys()) read_joint_control(*joints, name, model, control);
   return control;
@@ -164,7 +177,7 @@ Scene load_scene(const fs::path& file, const SceneOverrides& overrides) {
   Model model = read_model(scene, file.parent_path(), overrides, report);
   Eigen::VectorXd q0 = model.neutral_position(), v0 = Eigen::VectorXd::Zero(model.nv());
   read_initial_state(scene, model, q0, v0);
-  Control control = read_control(scene, model, q0);
+  Control control = read_control(scene, model, file.parent_path(), q0);
 
   if (overrides.dt) options.dt = *overrides.dt;
   if (overrides.integrator) options.integrator = *overrides.integrator;

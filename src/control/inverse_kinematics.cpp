@@ -1,0 +1,232 @@
+// Inverse kinematics by the augmented Lagrangian: minimise
+//   phi(q) = I(q) + y . c(q) + mu/2 |c(q)|^2,   y <- y + mu c,
+// where c holds the counted coordinates of (point - target) and I = 1/2 sum_i tr(D_i S_i D_i^T) / m, D_i = T_i -
+// T_i(reference), is the mean squared displacement of all material points, halved (m: total mass). A force f = y + mu c
+// at a point enters gradient and Hessian as the subtree sums of the position-based term do, theory (3.4) and (3.5):
+// P = T [p_B; 1] f^T. Rank-deficient constraints need no care: mu J^T J is never inverted alone.
+#include <fmt/format.h>
+
+#include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+
+#include "dynamics/position_based.h"
+#include "scree/error.h"
+#include "scree/motion.h"
+#include "scree/state.h"
+
+namespace scree {
+namespace {
+
+constexpr double kMiss = 1e-11;        // [m] largest error of a counted coordinate
+constexpr double kSlope = 1e-10;       // [m] largest gradient of the Lagrangian, in the norm of the inverse mass matrix
+constexpr double kFirstPenalty = 1;    // mu: as heavy as the whole robot
+constexpr double kLastPenalty = 1e4;   // the error of a reachable target falls by about this factor per round
+constexpr int kMostIterations = 1000;  // Newton steps in all
+constexpr int kMostInRound = 100;      // Newton steps at one penalty
+constexpr double kLargestTurn = 0.5;   // [rad] of one joint in one step
+constexpr double kSmallestCurvature = 0.1;  // in units of the mass matrix, where the Hessian is indefinite
+
+class Search {
+ public:
+  Search(const Model& model, const Eigen::VectorXd& reference, const std::vector<PointTarget>& targets,
+         const std::vector<BodyIndex>& frozen)
+      : tree_(model.tree()), targets_(targets), kin_(tree_), inertia_(tree_), zero_(Eigen::VectorXd::Zero(tree_.nv)) {
+    kin_.origin = root_position(tree_, reference.data());
+    forward_kinematics(tree_, reference.data(), zero_.data(), kin_);
+    inertia_.target_R = kin_.R;
+    inertia_.target_p = kin_.p;
+    inertia_.weight = model.total_mass() > 0 ? 1 / model.total_mass() : 1;
+    std::vector<bool> is_frozen(model.bodies().size());
+    for (const BodyIndex body : frozen) is_frozen[static_cast<size_t>(body.value())] = true;
+    for (int a = 0; a < tree_.nv; ++a)
+      if (!is_frozen[static_cast<size_t>(tree_.dof_node[static_cast<size_t>(a)])]) free_.push_back(a);
+    for (const PointTarget& target : targets) rows_ += target.x + target.y + target.z;
+    c_.resize(rows_);
+    y_ = Eigen::VectorXd::Zero(rows_);
+    q_ = reference;
+  }
+
+  InverseKinematicsResult run() {
+    InverseKinematicsResult result;
+    double before = std::numeric_limits<double>::infinity();
+    for (mu_ = kFirstPenalty; iterations_ < kMostIterations; mu_ = std::min(10 * mu_, kLastPenalty)) {
+      const bool level = minimise();
+      const double error = rows_ == 0 ? 0 : c_.lpNorm<Eigen::Infinity>();
+      result.converged = level && error <= kMiss;
+      if (result.converged) break;
+      if (mu_ == kLastPenalty && error > 0.5 * before) break;  // more weight does not help: out of reach
+      before = error;
+      y_ += mu_ * c_;
+    }
+    result.q = q_;
+    result.iterations = iterations_;
+    for (size_t k = 0; k < targets_.size(); ++k) result.miss = std::max(result.miss, miss_of(targets_[k]).norm());
+    return result;
+  }
+
+ private:
+  V3<double> point(const PointTarget& target) const {
+    const size_t body = static_cast<size_t>(target.body.value());
+    return kin_.R[body] * to_v3(target.p_B) + kin_.p[body];
+  }
+  Vec3 miss_of(const PointTarget& target) const {
+    const Vec3 miss = to_eigen(point(target) - (to_v3(target.target) - kin_.origin));
+    return {target.x ? miss.x() : 0, target.y ? miss.y() : 0, target.z ? miss.z() : 0};
+  }
+  static std::array<bool, 3> counted(const PointTarget& target) { return {target.x, target.y, target.z}; }
+
+  // phi at a pose; leaves kinematics, subtree sums and c there.
+  double value_at(const Eigen::VectorXd& q) {
+    forward_kinematics(tree_, q.data(), zero_.data(), kin_);
+    const double objective = accumulate(tree_, kin_, inertia_);
+    int row = 0;
+    for (const PointTarget& target : targets_) {
+      const Vec3 miss = miss_of(target);
+      for (int axis = 0; axis < 3; ++axis)
+        if (counted(target)[static_cast<size_t>(axis)]) c_(row++) = miss(axis);
+    }
+    return objective + y_.dot(c_) + mu_ / 2 * c_.squaredNorm();
+  }
+
+  // Gradient and Hessian of phi and the metric, over the free dofs, at the pose of the last value_at().
+  void differentiate() {
+    const Eigen::Index n = tree_.nv;
+    Eigen::MatrixXd J = Eigen::MatrixXd::Zero(rows_, n);
+    int row = 0;
+    for (const PointTarget& target : targets_) {
+      const V3<double> p = point(target);
+      Vec3 f = Vec3::Zero();
+      for (int axis = 0; axis < 3; ++axis) {
+        if (!counted(target)[static_cast<size_t>(axis)]) continue;
+        f(axis) = y_(row) + mu_ * c_(row);
+        for (int a = tree_.last_dof[static_cast<size_t>(target.body.value())]; a >= 0;
+             a = tree_.dof_parent[static_cast<size_t>(a)]) {
+          const Twist<double>& xi = kin_.xi[static_cast<size_t>(a)];
+          J(row, a) = to_eigen(cross(xi.w, p) + xi.v)(axis);
+        }
+        ++row;
+      }
+      for (int i = target.body.value(); i >= 0; i = tree_.nodes[static_cast<size_t>(i)].parent) {
+        inertia_.moment[static_cast<size_t>(i)] += outer(p, to_v3(f));
+        inertia_.force[static_cast<size_t>(i)] += to_v3(f);
+      }
+    }
+    Eigen::VectorXd gradient_all(n);
+    Eigen::MatrixXd exact = Eigen::MatrixXd::Zero(n, n), mass = Eigen::MatrixXd::Zero(n, n);
+    gradient(tree_, kin_, inertia_, gradient_all.data());
+    hessian(tree_, kin_, inertia_, exact.data(), mass.data());
+    exact = exact.selfadjointView<Eigen::Upper>();
+    mass = mass.selfadjointView<Eigen::Upper>();
+    exact += mu_ * J.transpose() * J;
+    gradient_ = gradient_all(free_);
+    hessian_ = exact(free_, free_);
+    metric_ = mass(free_, free_);
+    metric_.diagonal().array() += 1e-9;  // massless ends of chains
+  }
+
+  // Newton on phi from q_. True if the gradient ends below kSlope.
+  bool minimise() {
+    double value = value_at(q_);
+    for (int k = 0; k < kMostInRound && iterations_ < kMostIterations; ++k) {
+      differentiate();
+      if (free_.empty()) return true;
+      const double slope = std::sqrt(std::max(0.0, gradient_.dot(metric_.llt().solve(gradient_))));
+      const bool level = slope <= kSlope;
+      Eigen::VectorXd direction;
+      const Eigen::LLT<Eigen::MatrixXd> factor(hessian_);
+      if (factor.info() == Eigen::Success) {
+        if (level) return true;
+        direction = -factor.solve(gradient_);
+      } else if (!descend_saddle(level, direction)) {
+        return level;
+      }
+      ++iterations_;
+      if (!line_search(direction, value)) {
+        value = value_at(q_);
+        return level;
+      }
+    }
+    return false;
+  }
+
+  // Where the Hessian is indefinite: Newton with the sizes of its eigenvalues, or down the most negative one from a
+  // level saddle, such as a stretched leg that must bend. False if there is no way down.
+  bool descend_saddle(bool level, Eigen::VectorXd& direction) const {
+    const Eigen::GeneralizedSelfAdjointEigenSolver<Eigen::MatrixXd> modes(hessian_, metric_);
+    if (modes.info() != Eigen::Success) return false;
+    const Eigen::VectorXd lowest = modes.eigenvectors().col(0);
+    if (level) {
+      if (modes.eigenvalues()(0) > -1e-6) return false;
+      direction = (gradient_.dot(lowest) > 0 ? -0.2 : 0.2) / lowest.lpNorm<Eigen::Infinity>() * lowest;
+      return true;
+    }
+    const Eigen::VectorXd along = modes.eigenvectors().transpose() * gradient_;
+    direction =
+        -modes.eigenvectors() * (along.array() / modes.eigenvalues().array().abs().max(kSmallestCurvature)).matrix();
+    return true;
+  }
+
+  // Moves q_ along the direction, halved until phi falls. False if it does not.
+  bool line_search(const Eigen::VectorXd& direction, double& value) {
+    Eigen::VectorXd delta = Eigen::VectorXd::Zero(tree_.nv);
+    delta(free_) = direction;
+    if (!delta.allFinite()) return false;
+    double turn = 0;
+    for (int a = 0; a < tree_.nv; ++a)
+      if (const V3<double>& w = kin_.xi[static_cast<size_t>(a)].w; dot(w, w) > 0)
+        turn = std::max(turn, std::abs(delta(a)));
+    if (turn > kLargestTurn) delta *= kLargestTurn / turn;
+    const double slope = gradient_.dot(delta(free_)), rounding = 1e-15 * (1 + std::abs(value));
+    for (double step = 1; step > 1e-9; step /= 2) {
+      Eigen::VectorXd trial = q_;
+      const Eigen::VectorXd scaled = step * delta;
+      apply_displacement(tree_, scaled.data(), trial.data());
+      const double trial_value = value_at(trial);
+      if (trial_value <= value + 1e-4 * step * std::min(slope, 0.0) + rounding) {
+        q_ = trial;
+        value = trial_value;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  const Tree& tree_;
+  const std::vector<PointTarget>& targets_;
+  Kinematics<double> kin_;
+  PositionBased<double> inertia_;
+  Eigen::VectorXd zero_, q_, c_, y_, gradient_;
+  Eigen::MatrixXd hessian_, metric_;
+  std::vector<int> free_;
+  int rows_ = 0, iterations_ = 0;
+  double mu_ = kFirstPenalty;
+};
+
+void check_body(const Model& model, const char* what, BodyIndex body) {
+  if (body.value() < 0 || body.value() >= std::ssize(model.bodies()))
+    throw InputError(fmt::format("inverse kinematics: {} is on body {}, expected an index in [0, {}]", what,
+                                 body.value(), std::ssize(model.bodies()) - 1));
+}
+
+}  // namespace
+
+InverseKinematicsResult inverse_kinematics(const Model& model, const Eigen::VectorXd& reference,
+                                           const std::vector<PointTarget>& targets,
+                                           const std::vector<BodyIndex>& frozen) {
+  const Eigen::VectorXd q = make_state(model, reference, Eigen::VectorXd::Zero(model.nv())).q;
+  for (const BodyIndex body : frozen) check_body(model, "a frozen joint", body);
+  for (const PointTarget& target : targets) {
+    check_body(model, "a point", target.body);
+    const double size = std::max(target.p_B.lpNorm<Eigen::Infinity>(), target.target.lpNorm<Eigen::Infinity>());
+    if (!(target.p_B.allFinite() && target.target.allFinite() && size <= 1e12))
+      throw InputError(
+          fmt::format("inverse kinematics: a point on body {} or its target is not finite, expected "
+                      "coordinates of at most 1e12 m",
+                      model.body(target.body).name));
+  }
+  return Search(model, q, targets, frozen).run();
+}
+
+}  // namespace scree
