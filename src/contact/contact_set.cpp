@@ -176,7 +176,7 @@ void ContactSet::add_jacobian(const Kinematics<double>& kin, const Eigen::Vector
     // How the wrench changes when dof a moves the body, the body's twist xi_a.                            theory (8.6)
     const auto wrench_change = [&](const Twist<double>& xi) -> Wrench<double> {
       const V3<double> dc = velocity_at(xi, slot.centre);
-      if (!first_order) return {cross(dc, W.f), {0, 0, 0}};
+      if (!first_order) return {cross(surface_change(slot, xi), W.f), {0, 0, 0}};
       const V3<double> dn = slot.curvature * dc;
       const V3<double> turn = cross(slot.n, dn) + (slot.spin * dot(slot.t2, dn)) * slot.n;  // of the contact frame
       const Vec3 relative = to_eigen(transpose_times(R_WC, xi.w - turn));

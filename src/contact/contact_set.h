@@ -37,7 +37,8 @@ class ContactSet {
   // r_a -= xi_a . W, W the wrench of weights w.                                                        theory (8.5)
   void add_forces(const Kinematics<double>& kin, const Eigen::VectorXd& w, double* residual);
   // The derivative of that, into a full column-major matrix. Without `first_order` the forces are taken as constant in
-  // the world, acting at points that move.                                                              theory (8.6)
+  // the world, acting at surface points that move.                                                              theory
+  // (8.6)
   void add_jacobian(const Kinematics<double>& kin, const Eigen::VectorXd& w, bool first_order, double* jacobian);
   // B = dr/dw, nv x weight_count().                                                                    theory (8.5)
   void force_columns(const Kinematics<double>& kin, Eigen::Ref<Eigen::MatrixXd> B) const;
