@@ -28,9 +28,13 @@ bool knows_contact(IntegratorType type);
 
 // Which kinetic energy the contact forces are chosen to minimise.                                     theory (8.4)
 enum class Dissipation {
-  contact,  // of unit masses at the surface points in contact: brings feet to rest also under stiff implicit control
-  total,    // of the whole robot, as printed in the NMDP paper
+  contact,    // of unit masses at the surface points in contact: brings feet to rest also under stiff implicit control
+  total,      // of the whole robot, as printed in the NMDP paper
+  effective,  // of the whole robot in the metric of the implicit system, springs and dampers included: each contact
+              // then resists its own slip alone. Ours; equals `total` where nothing but inertia is implicit
 };
+const char* dissipation_name(Dissipation dissipation);
+Dissipation dissipation_from_name(std::string_view name);  // throws InputError that lists the names
 const char* integrator_name(IntegratorType type);
 IntegratorType integrator_from_name(std::string_view name);  // throws InputError that lists the names
 

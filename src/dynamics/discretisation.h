@@ -37,6 +37,7 @@ class Discretisation {
   // The state at the end of the stage, time aside.
   virtual void accept(State& state) = 0;
 
+  Eigen::Map<const Eigen::VectorXd> displacement() const { return {delta_.data(), tree_.nv}; }
   const Kinematics<double>& trial() const { return trial_; }
   // Subtree sums of the second moments at the trial pose; filled by jacobian().
   virtual const std::vector<SecondMoment<double>>& composite() const = 0;

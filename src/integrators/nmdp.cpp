@@ -65,6 +65,10 @@ bool factor(Stage& s, const Eigen::VectorXd& delta, const Eigen::VectorXd& w) {
                                ws.direction.data(), ws.joint_hessian.data());
   ws.jacobian.triangularView<Eigen::Upper>() += ws.joint_hessian;
   ws.jacobian.triangularView<Eigen::StrictlyLower>() += ws.joint_hessian.transpose();
+  if (ws.contact->metric_wanted) {  // K of Dissipation::effective: the implicit system without contact   theory (8.4)
+    ws.contact->metric = 0.5 * (ws.jacobian + ws.jacobian.transpose());
+    ws.contact->metric_wanted = false;
+  }
   ws.contact->set.add_jacobian(s.dynamics.trial(), w, s.first_order, ws.jacobian.data());
   if (!s.first_order) ws.jacobian += ws.contact->secant;
   return decompose(ws);
@@ -128,11 +132,19 @@ bool project(Stage& s, Eigen::VectorXd& delta, const Eigen::VectorXd& w, Substep
 
 // K at the pose of the last `evaluate`.                                                                   theory (8.4)
 double kinetic_energy(Stage& s) {
-  if (s.options.dissipation == Dissipation::total) return s.dynamics.kinetic_energy();
-  auto& c = *s.ws.contact;
+  ContactScratch& c = *s.ws.contact;
   auto u = c.u.head(3 * c.set.size());
-  c.set.velocities(s.dynamics, u);
-  return 0.5 * u.squaredNorm();
+  switch (s.options.dissipation) {
+    case Dissipation::contact:
+      c.set.velocities(s.dynamics, u);
+      return 0.5 * u.squaredNorm();
+    case Dissipation::total:
+      return s.dynamics.kinetic_energy();
+    case Dissipation::effective:
+      c.momentum.noalias() = c.metric * s.dynamics.displacement();
+      return 0.5 * c.momentum.dot(s.dynamics.displacement());
+  }
+  return 0;
 }
 
 // Z = d delta/dw, g = dK/dw and the Gauss-Newton model Q of d2K/dw2 at the current pose.            theory (8.9)
@@ -143,23 +155,26 @@ void linearise(Stage& s) {
   auto Z = c.Z.leftCols(W);
   c.set.force_columns(s.dynamics.trial(), Z);
   c.solve_columns(ws.lu);
-  auto Q = c.Q();
-  if (s.options.dissipation == Dissipation::total) {
-    s.dynamics.kinetic_gradient(ws.direction.data());
-    ws.gauss_newton.setZero();
-    s.dynamics.kinetic_hessian(ws.jacobian.data(), ws.gauss_newton.data());
-    c.g.head(W).noalias() = Z.transpose() * ws.direction;
-    auto HZ = c.HZ.leftCols(W);
-    HZ.noalias() = ws.gauss_newton.selfadjointView<Eigen::Upper>() * Z;
-    Q.noalias() = Z.transpose() * HZ;
-  } else {
+  if (s.options.dissipation == Dissipation::contact) {
     auto U = c.U.topRows(rows);
-    c.set.velocity_rows(s.dynamics, U);
     auto UZ = c.UZ();
+    c.set.velocity_rows(s.dynamics, U);
     UZ.noalias() = U * Z;
     c.g.head(W).noalias() = UZ.transpose() * c.u.head(rows);
-    Q.noalias() = UZ.transpose() * UZ;
+    c.Q().noalias() = UZ.transpose() * UZ;
+    return;
   }
+  auto HZ = c.HZ.leftCols(W);
+  if (s.options.dissipation == Dissipation::total) {
+    s.dynamics.kinetic_gradient(c.momentum.data());
+    ws.gauss_newton.setZero();
+    s.dynamics.kinetic_hessian(ws.jacobian.data(), ws.gauss_newton.data());
+    HZ.noalias() = ws.gauss_newton.selfadjointView<Eigen::Upper>() * Z;
+  } else {
+    HZ.noalias() = c.metric * Z;  // c.momentum is that of kinetic_energy()
+  }
+  c.g.head(W).noalias() = Z.transpose() * c.momentum;
+  c.Q().noalias() = Z.transpose() * HZ;
 }
 
 // By how much could a first-order change of the weights lower K?  g.w - min over the polytope of g.w'     theory (8.10)
@@ -172,13 +187,6 @@ double optimality_gap(const Stage& s, const Eigen::VectorXd& w) {
     gap += g.dot(w.segment(x * V, V)) - std::min(0.0, g.minCoeff());
   }
   return gap;
-}
-
-// A pose with G = 0 for the weights at hand.
-bool start(Stage& s, SubstepResult& result) {
-  s.ws.contact->secant.setZero();
-  evaluate(s, s.ws.delta, s.ws.contact->w, s.ws.gradient);
-  return factor(s, s.ws.delta, s.ws.contact->w) && project(s, s.ws.delta, s.ws.contact->w, result);
 }
 
 // The quadratic program: w_trial minimises g.dw + 1/2 dw.(Q + beta) dw, dw = w_trial - w. Returns the decrease of K
@@ -202,54 +210,49 @@ double improve_weights(Stage& s, double beta, SubstepResult& result) {
   return -g.dot(dw) - 0.5 * dw.dot(c.Qdw.head(W));
 }
 
-}  // namespace
+// How well K is known: the projection leaves velocities off by `tolerance` times h.
+double noise(const Stage& s, double K) {
+  const double mass = s.options.dissipation == Dissipation::contact ? 1 : s.ws.model.total_mass();
+  return std::sqrt(2 * K * mass) * s.options.tolerance * s.h + 1e-14 * K;
+}
 
-SubstepResult substep_nmdp(Discretisation& dynamics, bool first_order, const Control& control,
-                           const StepOptions& options, double h, State& state, Impl& ws) {
-  Stage s{dynamics, control, options, state, h, first_order, ws};
+// Algorithm 1 from the weights in c.w: leaves the pose in ws.delta and the weights in c.w.
+bool minimise(Stage& s, SubstepResult& result) {
+  Impl& ws = s.ws;
   ContactScratch& c = *ws.contact;
-  SubstepResult result;
-
-  // Start: the pose that the velocity leads to, the weights of the last step, every pair that may get there.
-  dynamics.begin(state, h, options.gravity);
-  ws.delta = h * state.v;
-  dynamics.set_trial(ws.delta.data());
-  c.set.select(dynamics.trial(), kNear, options.gravity.norm());
-  c.reserve();
-  c.set.load_weights(state.contact_weights, c.w);
-  if (!start(s, result)) {
-    c.w.setZero();  // perhaps the old forces were in the way
-    ws.delta = h * state.v;
-    if (!start(s, result)) return result;
-  }
+  c.secant.setZero();
+  c.metric_wanted = s.options.dissipation == Dissipation::effective;
+  ws.delta = s.h * s.state.v;
+  evaluate(s, ws.delta, c.w, ws.gradient);
+  if (!factor(s, ws.delta, c.w) || !project(s, ws.delta, c.w, result)) return false;
 
   double beta = kFirstBeta, K = 0;
   bool accepted = true;
-  while (true) {
+  for (int k = 0;; ++k) {
     if (accepted) {
       // Contacts that have come into reach take part from here on.
       evaluate(s, ws.delta, c.w, ws.gradient);
       const int before = c.set.weight_count();
-      if (c.set.add_missing(dynamics.trial()) > 0) {
+      if (c.set.add_missing(s.dynamics.trial()) > 0) {
         c.reserve();
         c.w.segment(before, c.set.weight_count() - before).setZero();
       }
       c.set.count_touching();
       K = kinetic_energy(s);
     }
-    if (accepted || !first_order) {
-      if (!factor(s, ws.delta, c.w)) return result;
+    if (accepted || !s.first_order) {
+      if (!factor(s, ws.delta, c.w)) return false;
       linearise(s);
       result.optimality = optimality_gap(s, c.w);
       if (result.optimality <= kGap + kRelativeGap * K) break;
     }
-    if (result.outer == options.max_outer) return result;
+    if (k == s.options.max_outer) return false;
     ++result.outer;
 
     const double predicted = improve_weights(s, beta, result);
     c.delta_trial =
         ws.delta;  // zeroth order starts here, to learn from the first step; first order knows where it leads
-    if (first_order) c.delta_trial.noalias() += c.Z.leftCols(c.set.weight_count()) * c.dw.head(c.set.weight_count());
+    if (s.first_order) c.delta_trial.noalias() += c.Z.leftCols(c.set.weight_count()) * c.dw.head(c.set.weight_count());
     const double K_trial = project(s, c.delta_trial, c.w_trial, result) ? kinetic_energy(s) : kInfinity;
     accepted = K_trial < K;
     if (accepted) {
@@ -259,16 +262,43 @@ SubstepResult substep_nmdp(Discretisation& dynamics, bool first_order, const Con
       ws.delta.swap(c.delta_trial);
       c.w.swap(c.w_trial);
     } else {
-      if (predicted < 1e-13 * K) break;  // what could be gained drowns in rounding
+      if (predicted <= noise(s, K)) {  // what the model still promises cannot be told from an error of the projection
+        if (beta > kFirstBeta) return false;
+        break;
+      }
       beta *= 10;
-      if (beta > kLargestBeta) return result;
+      if (beta > kLargestBeta) return false;
       evaluate(s, ws.delta, c.w, ws.gradient);
-      if (first_order && !factor(s, ws.delta, c.w)) return result;
+      if (s.first_order && !factor(s, ws.delta, c.w)) return false;
     }
   }
-
   evaluate(s, ws.delta, c.w, ws.gradient);
-  if (!within_chart(ws.model.tree(), dynamics.trial())) return result;
+  return within_chart(ws.model.tree(), s.dynamics.trial());
+}
+
+}  // namespace
+
+SubstepResult substep_nmdp(Discretisation& dynamics, bool first_order, const Control& control,
+                           const StepOptions& options, double h, State& state, Impl& ws) {
+  Stage s{dynamics, control, options, state, h, first_order, ws};
+  ContactScratch& c = *ws.contact;
+  SubstepResult result;
+
+  // Every pair near the pose that the velocity leads to takes part.
+  dynamics.begin(state, h, options.gravity);
+  ws.delta = h * state.v;
+  dynamics.set_trial(ws.delta.data());
+  c.set.select(dynamics.trial(), kNear, options.gravity.norm());
+  c.reserve();
+  // From the weights of the last step; where these lead astray, without contact force, as the paper starts.
+  c.set.load_weights(state.contact_weights, c.w);
+  bool solved = minimise(s, result);
+  if (!solved && !state.contact_weights.empty()) {
+    c.w.setZero();
+    solved = minimise(s, result);
+  }
+  if (!solved) return result;
+
   c.set.report(dynamics.trial(), c.w, ws.contacts);
   c.set.store_weights(c.w, state.contact_weights);
   dynamics.accept(state);

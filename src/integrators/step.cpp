@@ -65,6 +65,18 @@ IntegratorType integrator_from_name(std::string_view name) {
       fmt::format("integrator \"{}\" is unknown, expected one of: {}", name, fmt::join(kIntegratorNames, ", ")));
 }
 
+namespace {
+constexpr const char* kDissipationNames[] = {"contact", "total", "effective"};  // in the order of Dissipation
+}
+const char* dissipation_name(Dissipation dissipation) { return kDissipationNames[static_cast<int>(dissipation)]; }
+
+Dissipation dissipation_from_name(std::string_view name) {
+  for (size_t k = 0; k < std::size(kDissipationNames); ++k)
+    if (name == kDissipationNames[k]) return static_cast<Dissipation>(k);
+  throw InputError(
+      fmt::format("dissipation \"{}\" is unknown, expected one of: {}", name, fmt::join(kDissipationNames, ", ")));
+}
+
 const char* step_status_name(StepStatus status) {
   return status == StepStatus::converged ? "converged" : "not converged";
 }
@@ -117,6 +129,8 @@ ContactScratch::ContactScratch(const Model& model, const ContactWorld& world)
       delta_trial(model.nv()),
       step(delta_trial),
       change(delta_trial),
+      momentum(delta_trial),
+      metric(model.nv(), model.nv()),
       secant(model.nv(), model.nv()),
       Z(model.nv(), 0),
       HZ(Z),

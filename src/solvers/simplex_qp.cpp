@@ -1,66 +1,320 @@
+// The active set: which w_j are held at 0, which blocks at sum 1 (tight). On the face it describes, one variable p of
+// each tight block, the largest, is 1 minus the others, and the rest are free: w = w0 + Z x. The minimiser of the face
+// solves, with the gradient y = Q w + g,
+//
+//   Z'QZ x = -Z'y,    (Z'y)_i = y_i - y_p,    (Z'QZ)_ij = (Q_ij - Q_pj) - (Q_iq - Q_pq),
+//
+// p and q the pivots of the blocks of i and j; terms of blocks that are not tight are left out. The method:
+//
+//   1. Stop if w satisfies the KKT conditions.
+//   2. If w minimises f on its face, release the constraints with a multiplier of the wrong sign: of each block the sum
+//      (multiplier l = -y_p < 0), or else the variable with w_j = 0 and y_j + l < 0 that gains most, (y_j + l)^2 /
+//      Q_jj.
+//   3. Step towards the minimiser of the face, up to the first constraint in the way, which joins the active set.
+//
+// Finite: before the step of a release only released variables have w_j = 0 and are free, and y.d < 0, so that one of
+// them at least moves inside; those that do not are held again without a step. So f decreases between one release and
+// the next, and no face is minimised twice. With rounding, max_iterations is the bound.
+//
+// Semidefinite Z'QZ: a pivot of its factors L D L' below rounding is raised to a floor. That adds a small positive
+// diagonal E: (Z'QZ + E) x = -Z'y still is a descent, no longer than needed along null directions, and repeating the
+// step with the new gradient (which is iterative refinement) removes the error E x.
+//
+// Measured at 24 and 96 variables (bench/simplex_qp_bench.cpp): accelerated projected gradient with restart needs 10
+// to 1000 times longer to the same accuracy, because beta / |Q| is small, and as a start it saves nothing.
 #include "solvers/simplex_qp.h"
+
+#include <Eigen/Core>
 #include <algorithm>
+#include <cassert>
 #include <cmath>
+#include <limits>
+
 namespace scree {
-void project_capped_simplex(double* w, int n) {
-  double sum = 0;
-  for (int i = 0; i < n; ++i) sum += std::max(0.0, w[i]);
-  if (sum <= 1) {
-    for (int i = 0; i < n; ++i) w[i] = std::max(0.0, w[i]);
-    return;
-  }
-  double s[64];
-  std::copy(w, w + n, s);
-  std::sort(s, s + n, [](double a, double b) { return a > b; });
-  double c = 0, t = 0;
-  for (int i = 0; i < n; ++i) {
-    c += s[i];
-    double tt = (c - 1) / (i + 1);
-    if (s[i] - tt > 0) t = tt;
-  }
-  for (int i = 0; i < n; ++i) w[i] = std::max(0.0, w[i] - t);
+namespace {
+
+constexpr double eps = std::numeric_limits<double>::epsilon();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+bool is_tight(double sum, int size) { return sum >= 1 - 2 * eps * size; }
+
+// Finite, and no sum of entries overflows.
+bool can_be_added(const double* x, Eigen::Index size) {
+  return Eigen::Map<const Eigen::ArrayXd>(x, size).abs().sum() < infinity;
 }
-SimplexQpReport SimplexQp::solve(int blocks, int bs, const double* Qd, const double* gd, double* wd,
-                                 const SimplexQpOptions&) {
-  int n = blocks * bs;
-  SimplexQpReport r;
-  if (n == 0) {
-    r.converged = true;
-    return r;
+
+}  // namespace
+
+// Michelot's algorithm: with t = theta - max w in [-1, 0), w_j <- max(w_j - theta, 0), where theta makes the sum of the
+// positive ones 1. Starting from all candidates, theta grows and the candidates become fewer until they are the
+// positive ones. Relative to max w, so that nothing is lost when w is large.
+void project_capped_simplex(double* w, int size) {
+  double sum = 0, largest = 0;
+  for (int j = 0; j < size; ++j) {
+    if (!(w[j] > 0)) w[j] = 0;
+    sum += w[j];
+    largest = std::max(largest, w[j]);
   }
-  Eigen::Map<const Eigen::MatrixXd> Q(Qd, n, n);
-  Eigen::Map<const Eigen::VectorXd> g(gd, n);
-  Eigen::Map<Eigen::VectorXd> w(wd, n);
-  double L = 0;
-  for (int i = 0; i < n; ++i) L = std::max(L, Q.col(i).cwiseAbs().sum());
-  if (L == 0) L = 1e-300;
-  Eigen::VectorXd y = w, x = w, xn(n), gr(n);
-  double t = 1;
-  auto proj = [&](Eigen::VectorXd& v) {
-    for (int b = 0; b < blocks; ++b) project_capped_simplex(v.data() + b * bs, bs);
-  };
-  proj(x);
-  y = x;
-  for (r.iterations = 0; r.iterations < 20000; ++r.iterations) {
-    gr = Q * y + g;
-    xn = y - gr / L;
-    proj(xn);
-    if ((xn - y).cwiseAbs().maxCoeff() < 1e-15) {
-      x = xn;
-      break;
+  if (sum <= 1 + eps * size) return;
+  double t = -1;
+  for (int before = size + 1, count = size; count < before;) {
+    before = count;
+    count = 0;
+    sum = 0;
+    for (int j = 0; j < size; ++j) {
+      if (w[j] - largest <= t) continue;
+      sum += w[j] - largest;
+      ++count;
     }
-    double tn = (1 + std::sqrt(1 + 4 * t * t)) / 2;
-    if (gr.dot(xn - x) > 0) {
-      t = 1;
-      tn = 1;
-      y = xn;
-    } else
-      y = xn + (t - 1) / tn * (xn - x);
-    x = xn;
-    t = tn;
+    t = (sum - 1) / count;
   }
-  w = x;
-  r.converged = true;
-  return r;
+  for (int j = 0; j < size; ++j) w[j] = std::max(w[j] - largest - t, 0.0);
 }
+
+struct SimplexQp::Problem {
+  int blocks, size, n;
+  const double* Q;
+  const double* g;
+  const double* column(int j) const { return Q + static_cast<std::ptrdiff_t>(j) * n; }
+  double diagonal(int j) const { return column(j)[j]; }
+};
+
+void SimplexQp::reserve(int blocks, int n) {
+  const auto size = static_cast<size_t>(n), count = static_cast<size_t>(blocks);
+  if (size > gradient_.size()) {
+    for (std::vector<double>* v : {&gradient_, &root_, &direction_, &right_, &floor_, &column_}) v->resize(size);
+    reduced_.resize(size * size);
+    free_.resize(size);
+    variable_.resize(size);
+  }
+  if (count > scale_.size()) {
+    scale_.resize(count);
+    tight_.resize(count);
+    pivot_.resize(count);
+  }
+}
+
+// Projects w and reads its active set.
+void SimplexQp::start(const Problem& problem, double* w) {
+  double* const root = root_.data();
+  char *const free = free_.data(), *const tight = tight_.data();
+  for (int b = 0; b < problem.blocks; ++b) {
+    const int first = b * problem.size, last = first + problem.size;
+    project_capped_simplex(w + first, problem.size);
+    double sum = 0;
+    for (int j = first; j < last; ++j) {
+      root[j] = std::sqrt(std::max(0.0, problem.diagonal(j)));
+      free[j] = w[j] > 0;
+      sum += w[j];
+    }
+    tight[b] = is_tight(sum, problem.size);
+  }
+}
+
+// Gradient, scale of each block and largest violation at w, as SimplexQpReport defines them.
+double SimplexQp::check(const Problem& problem, const double* w) {
+  double *const y = gradient_.data(), *const scale = scale_.data();
+  const double* const root = root_.data();
+  std::copy_n(problem.g, problem.n, y);
+  double sum_of_roots = 0;
+  for (int j = 0; j < problem.n; ++j) {
+    const double wj = w[j];
+    if (wj == 0) continue;
+    sum_of_roots += root[j] * wj;
+    const double* const column = problem.column(j);
+    for (int i = 0; i < problem.n; ++i) y[i] += column[i] * wj;
+  }
+  double violation = 0;
+  for (int b = 0; b < problem.blocks; ++b) {
+    double sum = 0, least = infinity, most = -infinity;  // of y: over all, over w_j > 0
+    scale[b] = 0;
+    for (int j = b * problem.size; j < (b + 1) * problem.size; ++j) {
+      sum += w[j];
+      scale[b] = std::max(scale[b], std::abs(problem.g[j]) + root[j] * sum_of_roots);
+      least = std::min(least, y[j]);
+      if (w[j] > 0) most = std::max(most, y[j]);
+    }
+    const double l = is_tight(sum, problem.size) ? std::max(0.0, -(most + least) / 2) : 0;
+    const double v = std::max(most + l, -(least + l));
+    if (v > 0) violation = std::max(violation, v / scale[b]);
+  }
+  return violation;
+}
+
+// Step 2, after check(). False if there is nothing to release.
+bool SimplexQp::release(const Problem& problem, const double* w, double tolerance) {
+  const double *const y = gradient_.data(), *const root = root_.data();
+  char *const free = free_.data(), *const tight = tight_.data();
+  bool released = false;
+  for (int b = 0; b < problem.blocks; ++b) {
+    const int first = b * problem.size, last = first + problem.size;
+    const double bound = tolerance * scale_.data()[b];
+    double l = 0;
+    if (tight[b]) {
+      double most = -infinity;
+      for (int j = first; j < last; ++j)
+        if (w[j] > 0) most = std::max(most, y[j]);
+      l = -most;
+      if (l < -bound) {
+        tight[b] = false;
+        released = true;
+        continue;
+      }
+    }
+    int best = -1;
+    double gain = 0;
+    for (int j = first; j < last; ++j) {
+      if (free[j] || y[j] + l >= -bound || -(y[j] + l) <= gain * root[j]) continue;
+      gain = root[j] > 0 ? -(y[j] + l) / root[j] : infinity;
+      best = j;
+      if (gain == infinity) break;
+    }
+    if (best < 0) continue;
+    free[best] = true;
+    released = true;
+  }
+  return released;
+}
+
+// Step 3: the direction from w to the minimiser of its face. False if it is not finite.
+bool SimplexQp::find_direction(const Problem& problem, const double* w) {
+  const double* const y = gradient_.data();
+  double *const d = direction_.data(), *const H = reduced_.data(), *const x = right_.data();
+  int *const pivot = pivot_.data(), *const variable = variable_.data();
+  int m = 0;
+  for (int b = 0; b < problem.blocks; ++b) {
+    const int first = b * problem.size, last = first + problem.size;
+    pivot[b] = tight_.data()[b] ? static_cast<int>(std::max_element(w + first, w + last) - w) : -1;
+    for (int j = first; j < last; ++j)
+      if (free_.data()[j] && j != pivot[b]) variable[m++] = j;
+  }
+
+  // Lower triangle of Z'QZ, right side -Z'y.
+  for (int k = 0; k < m; ++k) {
+    const int j = variable[k], q = pivot[j / problem.size];
+    const double* column = problem.column(j);
+    double size = problem.diagonal(j);
+    x[k] = -y[j];
+    if (q >= 0) {
+      const double* const other = problem.column(q);
+      for (int i = 0; i < problem.n; ++i) column_.data()[i] = column[i] - other[i];
+      column = column_.data();
+      size += problem.diagonal(q);
+      x[k] += y[q];
+    }
+    double* const h = H + static_cast<std::ptrdiff_t>(k) * m;
+    for (int a = k; a < m; ++a) {
+      const int i = variable[a], p = pivot[i / problem.size];
+      h[a] = p >= 0 ? column[i] - column[p] : column[i];
+    }
+    // Well above the rounding of m subtractions, or it would grow from pivot to pivot; positive where Q vanishes, and
+    // there so small that a constraint ends the step.
+    floor_.data()[k] = std::max({16 * eps * m * size, eps * std::abs(x[k]), std::numeric_limits<double>::min()});
+  }
+
+  // L D L' x = right side; the diagonal keeps 1/D.
+  for (int k = 0; k < m; ++k) {
+    double* const h = H + static_cast<std::ptrdiff_t>(k) * m;
+    const double inverse = h[k] = 1 / std::max(h[k], floor_.data()[k]);
+    for (int j = k + 1; j < m; ++j) {
+      const double l = h[j] * inverse;
+      double* const target = H + static_cast<std::ptrdiff_t>(j) * m;
+      for (int i = j; i < m; ++i) target[i] -= l * h[i];
+    }
+    const double xk = x[k];
+    for (int i = k + 1; i < m; ++i) {
+      h[i] *= inverse;
+      x[i] -= h[i] * xk;
+    }
+  }
+  for (int k = m; k-- > 0;) {
+    const double* const h = H + static_cast<std::ptrdiff_t>(k) * m;
+    double sum = x[k] * h[k];
+    for (int i = k + 1; i < m; ++i) sum -= h[i] * x[i];
+    x[k] = sum;
+  }
+
+  std::fill_n(d, problem.n, 0.0);
+  for (int k = 0; k < m; ++k) {
+    const int j = variable[k], q = pivot[j / problem.size];
+    d[j] = x[k];
+    if (q >= 0) d[q] -= x[k];
+  }
+  return can_be_added(d, problem.n);
+}
+
+// Step 3: w + alpha d with the largest feasible alpha <= 1. False if a constraint was in the way; it joins the active
+// set.
+bool SimplexQp::advance(const Problem& problem, double* w) {
+  const double* const d = direction_.data();
+  char *const free = free_.data(), *const tight = tight_.data();
+  double alpha = 1;
+  int blocking = -1;  // variable, or n + block
+  for (int b = 0; b < problem.blocks; ++b) {
+    double room = 1, growth = 0;
+    for (int j = b * problem.size; j < (b + 1) * problem.size; ++j) {
+      if (w[j] < -alpha * d[j]) {
+        alpha = w[j] / -d[j];
+        blocking = j;
+      }
+      room -= w[j];
+      growth += d[j];
+    }
+    room = std::max(0.0, room);
+    if (!tight[b] && room < alpha * growth) {
+      alpha = room / growth;
+      blocking = problem.n + b;
+    }
+  }
+
+  for (int b = 0; b < problem.blocks; ++b) {
+    const int first = b * problem.size, last = first + problem.size;
+    int largest = first;
+    for (int j = first; j < last; ++j) {
+      if (!free[j]) continue;
+      const double next = w[j] + alpha * d[j];
+      w[j] = j == blocking || next < 4 * eps * w[j] ? 0 : next;  // what rounding leaves of a weight is none
+      if (w[j] == 0 && d[j] <= 0) free[j] = false;
+      if (w[j] > w[largest]) largest = j;
+    }
+    if (blocking == problem.n + b) tight[b] = true;
+    double others = 0;
+    for (int j = first; j < last; ++j)
+      if (j != largest) others += w[j];
+    if (tight[b] || others + w[largest] > 1) w[largest] = 1 - others;
+  }
+  return blocking < 0;
+}
+
+SimplexQpReport SimplexQp::solve(int blocks, int block_size, const double* Q, const double* g, double* w,
+                                 const SimplexQpOptions& options) {
+  assert(blocks >= 0 && block_size >= 1);
+  const Problem problem{blocks, block_size, blocks * block_size, Q, g};
+  const Eigen::Index n = problem.n;
+  SimplexQpReport report;
+  report.violation = infinity;
+  if (!can_be_added(Q, n * n) || !can_be_added(g, n) || !can_be_added(w, n)) return report;
+
+  reserve(blocks, problem.n);
+  start(problem, w);
+  bool at_minimum = false;       // of the face
+  double unreleased = infinity;  // the violation when last there was nothing to release
+  for (;; ++report.iterations) {
+    report.violation = check(problem, w);
+    report.converged = report.violation <= options.tolerance;
+    if (report.converged || report.iterations >= options.max_iterations) break;
+    if (at_minimum) {
+      if (release(problem, w, options.tolerance)) {
+        unreleased = infinity;
+      } else {  // refine, as long as that helps
+        if (report.violation > unreleased / 2) break;
+        unreleased = report.violation;
+      }
+    }
+    if (!find_direction(problem, w)) break;
+    at_minimum = advance(problem, w);
+  }
+  return report;
+}
+
 }  // namespace scree
