@@ -86,6 +86,53 @@ template <class T> std::vector<T> array(const Json& data, const Json& ref) {
   return values;
 }
 
+// A box on a floating joint above a plane, turned about x by `tilt`, then about z.
+Model crate() {
+  ModelBuilder builder("crate");
+  Body body;
+  body.name = "box";
+  body.mass = 1;
+  body.inertia = Mat3::Identity();
+  Joint joint;
+  joint.name = "base";
+  joint.type = JointType::floating;
+  builder.add_body(body, "world", joint);
+  for (const char* name : {"left", "right"}) {
+    ContactPoint point;
+    point.name = name;
+    point.p_B = Vec3(0.1, name[0] == 'l' ? 0.2 : -0.2, -0.3);
+    builder.add_contact_point("box", point);
+  }
+  return builder.build();
+}
+
+// Row r has r % 3 contacts; the k-th of row r pushes with (1, 2, 100 r + k) N.
+scree::Run slide(const Model& model, size_t rows, double dt, double tilt = 0) {
+  scree::Run run = swing(model, rows, dt);
+  run.environment.add_plane(Vec3::Zero(), Vec3::UnitZ(), "floor");
+  run.point_names = {"left", "right"};
+  run.first_contact = {0};
+  for (size_t r = 0; r < rows; ++r) {
+    const Quat turn(Eigen::AngleAxisd(0.3 * static_cast<double>(r), Vec3::UnitZ()) *
+                    Eigen::AngleAxisd(tilt, Vec3::UnitX()));
+    Eigen::Map<Eigen::VectorXd>(&run.q[7 * r], 7) << 1 + 0.5 * static_cast<double>(r), 2, 3, turn.w(), turn.x(),
+        turn.y(), turn.z();
+    for (size_t k = 0; k < r % 3; ++k) {
+      Contact contact;
+      contact.point = static_cast<int>(k);
+      contact.position = Vec3(static_cast<double>(r), static_cast<double>(k), 0);
+      contact.force = Vec3(1, 2, 100 * static_cast<double>(r) + static_cast<double>(k));
+      contact.depth = 0.001 * static_cast<double>(r);
+      run.contacts.push_back(contact);
+    }
+    run.first_contact.push_back(run.contacts.size());
+    run.outer.push_back(static_cast<int>(r));
+    run.optimality.push_back(0);
+    run.penetration.push_back(0.001 * static_cast<double>(r));
+  }
+  return run;
+}
+
 // The JSON between the markers of the data element.
 Json data_of_page(const std::string& page) {
   const std::string open = "<script id=\"scree-data\" type=\"application/json\">";
@@ -108,13 +155,15 @@ class ReplayFile : public testing::Test {
 };
 
 TEST(ReplayTemplate, HasThePlaceholderOnceAndNamesNoOtherFile) {
-  const std::string_view page = replay_template();
-  const size_t at = page.find(kReplayPlaceholder);
-  ASSERT_NE(at, std::string_view::npos);
-  EXPECT_EQ(page.find(kReplayPlaceholder, at + 1), std::string_view::npos);
-  EXPECT_EQ(page.substr(page.size() - 8), "</html>\n");
-  for (const char* outside : {"<script src", "rel=\"stylesheet\"", "@import", "url(http"})
-    EXPECT_EQ(page.find(outside), std::string_view::npos) << outside;
+  for (const auto& [page, placeholder] :
+       {std::pair{replay_template(), kReplayPlaceholder}, std::pair{study_template(), kStudyPlaceholder}}) {
+    const size_t at = page.find(placeholder);
+    ASSERT_NE(at, std::string_view::npos);
+    EXPECT_EQ(page.find(placeholder, at + 1), std::string_view::npos);
+    EXPECT_EQ(page.substr(page.size() - 8), "</html>\n");
+    for (const char* outside : {"<script src", "rel=\"stylesheet\"", "@import", "url(http"})
+      EXPECT_EQ(page.find(outside), std::string_view::npos) << outside;
+  }
 }
 
 TEST_F(ReplayFile, IsTheTemplateWithTheDataInPlace) {
@@ -188,6 +237,105 @@ TEST(ReplayData, PosesAndSeriesSurviveTheRoundTrip) {
     EXPECT_EQ(array<float>(data, data["series"]["positions"][1])[r], static_cast<float>(run.q[3 * r + 1]));
   }
   EXPECT_EQ(data["positions"][1], Json({{"name", "joint1"}, {"unit", "rad"}}));
+}
+
+TEST(ReplayContact, FramesAndSeriesHoldTheContactsOfTheirRows) {
+  const Model model = crate();
+  const double tilt = 1e-3;
+  const scree::Run run = slide(model, 40, 0.05, tilt);
+  const Json data = replay_data(model, run);
+  const Json& contacts = data["contacts"];
+  const auto first = array<std::uint32_t>(data, contacts["first"]);
+  ASSERT_EQ(first, std::vector<std::uint32_t>(run.first_contact.begin(), run.first_contact.end()));
+  const auto point = array<std::uint32_t>(data, contacts["point"]);
+  const auto position = array<float>(data, contacts["position"]), force = array<float>(data, contacts["force"]),
+             depth = array<float>(data, contacts["depth"]);
+  for (size_t i = 0; i < run.contacts.size(); ++i) {
+    EXPECT_EQ(point[i], static_cast<std::uint32_t>(run.contacts[i].point));
+    EXPECT_EQ(depth[i], static_cast<float>(run.contacts[i].depth));
+    for (int k = 0; k < 3; ++k) {
+      EXPECT_EQ(position[3 * i + static_cast<size_t>(k)], static_cast<float>(run.contacts[i].position(k)));
+      EXPECT_EQ(force[3 * i + static_cast<size_t>(k)], static_cast<float>(run.contacts[i].force(k)));
+    }
+  }
+  EXPECT_EQ(data["contact_points"][1], Json({{"name", "right"}, {"body", 0}, {"position", {0.1, -0.2, -0.3}}}));
+  EXPECT_EQ(data["environment"][0],
+            Json({{"name", "floor"}, {"type", "plane"}, {"point", {0., 0., 0.}}, {"normal", {0., 0., 1.}}}));
+
+  const auto series = [&](const char* name) { return array<float>(data, data["series"][name]); };
+  EXPECT_EQ(series("normal_force")[5], 1001);  // 500 + 501
+  EXPECT_EQ(series("outer")[7], 7);
+  EXPECT_EQ(series("penetration")[7], 0.007f);
+  EXPECT_EQ(series("base_height")[7], 3);
+  EXPECT_EQ(series("base_travel")[7], 3.5f);
+  // The turn about z is no tilt. float32 and the rotation matrix round by 1e-7 of an angle of 1e-3.
+  for (const float angle : series("base_tilt")) EXPECT_NEAR(angle, tilt, 1e-9);
+}
+
+TEST(ReplayContact, ARunWithoutAnEnvironmentHasNone) {
+  const Model model = chain(2);
+  const Json data = replay_data(model, swing(model, 5, 0.02));
+  for (const char* key : {"environment", "contacts", "contact_points"}) EXPECT_FALSE(data.contains(key)) << key;
+  EXPECT_FALSE(data["series"].contains("normal_force"));
+}
+
+TEST(ReplayContact, PointsTheModelDoesNotKnowAreNamedOnly) {
+  const Model model = crate();
+  scree::Run run = slide(model, 5, 0.05);
+  run.point_names = {"somewhere", "else"};
+  EXPECT_EQ(replay_data(model, run)["contact_points"][0], Json({{"name", "somewhere"}}));
+}
+
+TEST(ReplayContact, AForceBetweenKeptRowsIsStillSeenAndTheSizeIsKept) {
+  const Model model = crate();
+  scree::Run run = slide(model, 100'000, 1e-3);
+  for (size_t r = 0; r < run.rows(); ++r)
+    for (size_t i = run.first_contact[r]; i < run.first_contact[r + 1]; ++i) run.contacts[i].force.z() = 100;
+  run.contacts[run.first_contact[70'001]].force.z() = 12345;  // 70 001 = 2 mod 3: it has contacts
+  const Json data = replay_data(model, run);
+  ASSERT_GT(data["series"]["stride"], 1);
+  const auto force = array<float>(data, data["series"]["normal_force"]);
+  EXPECT_EQ(*std::max_element(force.begin(), force.end()), 12445);
+  EXPECT_LE(replay_json(data).size(), kReplayBytes);
+  EXPECT_EQ(data["contacts"]["first"]["count"].get<size_t>(), data["frames"]["time"]["count"].get<size_t>() + 1);
+}
+
+TEST(ReplayContact, LargeTerrainIsCoarsenedFromRimToRimAndTheReplaySaysSo) {
+  const Model model = crate();
+  scree::Run run = slide(model, 5, 0.05);
+  Eigen::MatrixXd heights(900, 600);  // a tilted plane: every interpolation gives it back
+  for (int i = 0; i < 900; ++i)
+    for (int j = 0; j < 600; ++j) heights(i, j) = 0.01 * i - 0.02 * j;
+  run.environment.add_height_field(std::make_shared<const HeightField>(heights, Eigen::Vector2d(-1, 2), 0.1));
+  const Json data = replay_data(model, run);
+  const Json& field = data["environment"][1];
+  const size_t nx = field["counts"][0], ny = field["counts"][1];
+  const auto shown = array<float>(data, field["heights"]);
+  ASSERT_EQ(shown.size(), nx * ny);
+  EXPECT_LE(4 * nx * ny, kReplayBytes / 8);
+  EXPECT_GT(4 * nx * ny, kReplayBytes / 10);
+  EXPECT_NEAR(field["size"][0], 89.9, 1e-12);
+  EXPECT_NEAR(shown.front(), 0, 1e-6);  // float32 of heights up to 12
+  EXPECT_NEAR(shown[ny - 1], -0.02 * 599, 1e-5);
+  EXPECT_NEAR(shown.back(), 0.01 * 899 - 0.02 * 599, 1e-5);
+  EXPECT_NE(data["note"].get<std::string>().find("of its 900 x 600 points"), std::string::npos) << data["note"];
+
+  scree::Run small = slide(model, 5, 0.05);
+  small.environment.add_height_field(
+      std::make_shared<const HeightField>(heights.topLeftCorner(7, 5), Eigen::Vector2d(-1, 2), 0.1));
+  const Json exact = replay_data(model, small);
+  EXPECT_EQ(array<float>(exact, exact["environment"][1]["heights"])[5 * 6 + 3], static_cast<float>(heights(6, 3)));
+  EXPECT_EQ(exact["note"], "");
+}
+
+TEST(ReplayContact, AnInconsistentRunIsRefused) {
+  const Model model = crate();
+  scree::Run run = slide(model, 5, 0.05);
+  run.contacts[0].point = 2;
+  EXPECT_THROW(replay_data(model, run), InputError);
+  run = slide(model, 5, 0.05);
+  run.first_contact.pop_back();
+  EXPECT_THROW(replay_data(model, run), InputError);
 }
 
 TEST(ReplayRows, FirstAndLastAreKeptAndTheRestIsEven) {

@@ -6,6 +6,7 @@
 #include "scree/error.h"
 #include "scree/run.h"
 #include "sim/coordinate_names.h"
+#include "sim/run_contacts.h"
 #include "sim/seal.h"
 #include "support/temp_folder.h"
 
@@ -37,6 +38,36 @@ class RunFile : public testing::Test {
     EXPECT_EQ(message.find('\n'), std::string::npos) << message;
   }
 };
+
+// Random contacts of points "heel" and "toe" with a plane, a box and a height field; rows 0 and 3 have none.
+void add_contacts(scree::Run& run) {
+  std::mt19937_64 random(7);
+  std::normal_distribution<double> normal;
+  const auto vector = [&] { return Vec3(normal(random), normal(random), normal(random)); };
+  const Mat3 turn = Eigen::AngleAxisd(0.7, Vec3(1, 2, 3).normalized()).toRotationMatrix();
+  const Eigen::MatrixXd heights = Eigen::MatrixXd::NullaryExpr(5, 4, [&] { return normal(random); });
+  run.environment.add_plane(vector(), vector(), "ramp");
+  run.environment.add_box({turn, vector()}, Vec3(1, 2, 0.3), "");
+  run.environment.add_height_field(
+      std::make_shared<const HeightField>(heights, Eigen::Vector2d(normal(random), normal(random)), 0.1), "hills");
+  run.point_names = {"heel", "toe"};
+  run.first_contact = {0};
+  for (size_t row = 0; row < run.rows(); ++row) {
+    run.outer.push_back(static_cast<int>(row));
+    run.optimality.push_back(normal(random));
+    run.penetration.push_back(normal(random));
+    for (size_t k = 0; row % 3 != 0 && k < 1 + random() % 4; ++k) {
+      Contact contact{static_cast<int>(random() % 2), static_cast<int>(random() % 3)};
+      contact.position = vector();
+      contact.normal = vector().normalized();
+      contact.force = vector();
+      contact.moment = vector();
+      contact.depth = normal(random);
+      run.contacts.push_back(contact);
+    }
+    run.first_contact.push_back(run.contacts.size());
+  }
+}
 
 // --- running -------------------------------------------------------------------------------------------------------
 
@@ -96,6 +127,67 @@ TEST(RunScene, EndsBeforeTheStepThatFails) {
   EXPECT_TRUE(told);
 }
 
+TEST(RunScene, RecordsTheContactsOfEveryStep) {
+  Scene scene = load_scene(kScenes / "pendulum.toml");
+  EXPECT_TRUE(run_scene(scene).first_contact.empty()) << "no environment, no contact columns";
+  scene.options.integrator = IntegratorType::pbd_nmdp;
+  scene.world.environment.add_plane({0, 0, -0.9}, Vec3::UnitZ());
+  ContactPoint bob;
+  bob.name = "bob";
+  bob.body = BodyIndex(0);
+  bob.p_B = {0, 0, -1};
+  scene.world.points = {bob};
+  const scree::Run run = run_scene(scene);
+  ASSERT_EQ(run.status, RunStatus::complete);
+  ASSERT_EQ(run.first_contact.size(), run.rows() + 1);
+  EXPECT_EQ(run.first_contact[1], 0u) << "row 0 has no contacts";
+  EXPECT_EQ(run.first_contact.back(), run.contacts.size());
+  EXPECT_EQ(run.point_names, std::vector<std::string>{"bob"});
+  EXPECT_EQ(run.environment.solids().size(), 1u);
+  // Stepping by hand gives the same contacts.
+  Simulation simulation(scene.model, scene.world, scene.options);
+  simulation.set_state(scene.q0, scene.v0);
+  simulation.control() = scene.control;
+  size_t touched = 0;
+  for (size_t row = 1; row + 1 < run.rows(); ++row) {  // the last step is shorter
+    const StepReport report = simulation.step();
+    EXPECT_EQ(run.outer[row], report.outer);
+    EXPECT_EQ(run.optimality[row], report.optimality);
+    EXPECT_EQ(run.penetration[row], report.penetration);
+    ASSERT_EQ(run.first_contact[row + 1] - run.first_contact[row], simulation.contacts().size());
+    for (size_t k = 0; k < simulation.contacts().size(); ++k, ++touched)
+      EXPECT_EQ(run.contacts[run.first_contact[row] + k].force, simulation.contacts()[k].force);
+  }
+  EXPECT_GT(touched, 0u);
+  const auto setting = [&](const std::string& key) {
+    for (const auto& [name, value] : run.settings)
+      if (name == key) return value;
+    return std::string("absent");
+  };
+  EXPECT_EQ(setting("contact points"), "1");
+  EXPECT_EQ(setting("solids"), "1");
+  EXPECT_NE(setting("median outer iterations"), "absent");
+  EXPECT_NE(setting("deepest penetration"), "absent");
+}
+
+TEST(ContactSummary, MedianPassesOverRowZeroAndDeepestIsOfTheWholeRun) {
+  scree::Run run;
+  run.time = {0, 1, 2, 3, 4};
+  run.environment.add_plane(Vec3::Zero(), Vec3::UnitZ());
+  run.outer = {0, 9, 1, 5, 3};
+  run.penetration = {0, 0.01, 0.04, 0.02, 0.03};
+  run.contacts.resize(5);
+  run.first_contact = {0, 0, 1, 2, 3, 5};
+  const ContactSummary summary = summarise_contacts(run);
+  EXPECT_EQ(summary.contacts, 2u);
+  EXPECT_EQ(summary.penetration, 0.04);
+  EXPECT_EQ(summary.median_outer, 4);  // of 1 3 5 9
+  run.contacts[3].force = Vec3(1, 2, 3);
+  run.contacts[4].normal = Vec3(0.6, 0, 0.8);
+  run.contacts[4].force = Vec3(10, 7, 10);
+  EXPECT_NEAR(total_normal_force(run, 4), 3 + 14, 1e-14);
+}
+
 // --- the file ------------------------------------------------------------------------------------------------------
 
 TEST_F(RunFile, ComesBackBitForBitWithoutTheModelFiles) {
@@ -152,6 +244,114 @@ TEST_F(RunFile, HoldsAModelWithoutDofs) {
   write_run(file, model, empty);
   EXPECT_EQ(read_run(file).model.nv(), 0);
   EXPECT_EQ(read_run(file).run.time, empty.time);
+}
+
+TEST_F(RunFile, ContactsAndGroundComeBack) {
+  scree::Run contact = run;
+  add_contacts(contact);
+  write_run(file, scene.model, contact);
+  const scree::Run loaded = read_run(file).run;
+  EXPECT_EQ(loaded.outer, contact.outer);
+  EXPECT_EQ(loaded.optimality, contact.optimality);
+  EXPECT_EQ(loaded.penetration, contact.penetration);
+  EXPECT_EQ(loaded.point_names, contact.point_names);
+  EXPECT_EQ(loaded.first_contact, contact.first_contact);
+  ASSERT_EQ(loaded.contacts.size(), contact.contacts.size());
+  ASSERT_GT(loaded.contacts.size(), 10u);
+  for (size_t i = 0; i < loaded.contacts.size(); ++i) {
+    const Contact &a = loaded.contacts[i], &b = contact.contacts[i];
+    EXPECT_EQ(a.point, b.point);
+    EXPECT_EQ(a.solid, b.solid);
+    EXPECT_EQ(a.position, b.position);
+    EXPECT_EQ(a.normal, b.normal);
+    EXPECT_EQ(a.force, b.force);
+    EXPECT_EQ(a.moment, b.moment);
+    EXPECT_EQ(a.depth, b.depth);
+  }
+  const auto &solids = loaded.environment.solids(), &expected = contact.environment.solids();
+  ASSERT_EQ(solids.size(), 3u);
+  for (size_t k = 0; k < 3; ++k) EXPECT_EQ(solids[k].name, expected[k].name);
+  const auto &plane = std::get<GroundPlane>(solids[0].shape), &ramp = std::get<GroundPlane>(expected[0].shape);
+  EXPECT_EQ(plane.point, ramp.point);
+  // add_plane divides by the length once more, which rounding leaves up to 2 units off 1.
+  EXPECT_LE((plane.normal - ramp.normal).cwiseAbs().maxCoeff(), 3 * std::numeric_limits<double>::epsilon());
+  const auto &box = std::get<GroundBox>(solids[1].shape), &crate = std::get<GroundBox>(expected[1].shape);
+  EXPECT_EQ(box.X_WS.R, crate.X_WS.R);
+  EXPECT_EQ(box.X_WS.p, crate.X_WS.p);
+  EXPECT_EQ(box.size, crate.size);
+  const auto& field = *std::get<std::shared_ptr<const HeightField>>(solids[2].shape);
+  const auto& hills = *std::get<std::shared_ptr<const HeightField>>(expected[2].shape);
+  EXPECT_EQ(field.heights(), hills.heights());
+  EXPECT_EQ(field.origin(), hills.origin());
+  EXPECT_EQ(field.spacing(), hills.spacing());
+}
+
+TEST_F(RunFile, WithoutAnEnvironmentNamesNoContacts) {
+  write_run(file, scene.model, run);
+  const hid_t handle = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  for (const char* path : {"/contacts", "/environment", "/report/outer"})
+    EXPECT_EQ(H5Lexists(handle, path, H5P_DEFAULT), 0) << path;
+  H5Fclose(handle);
+  EXPECT_TRUE(read_run(file).run.first_contact.empty());
+}
+
+TEST_F(RunFile, NamesAMissingOrStrangePartOfTheContacts) {
+  scree::Run contact = run;
+  add_contacts(contact);
+  for (const char* path :
+       {"/contacts", "/contacts/first", "/contacts/point", "/contacts/solid", "/contacts/position", "/contacts/normal",
+        "/contacts/force", "/contacts/moment", "/contacts/depth", "/contacts/point_names", "/report/outer",
+        "/report/optimality", "/report/penetration", "/environment", "/environment/0", "/environment/1/size",
+        "/environment/1/rotation", "/environment/2/heights", "/environment/2/spacing"}) {
+    write_run(file, scene.model, contact);
+    const hid_t handle = H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+    ASSERT_GE(H5Ldelete(handle, path, H5P_DEFAULT), 0) << path;
+    H5Fclose(handle);
+    seal_file(file);
+    expect_refused(path);
+  }
+  const auto swapped = [&](const char* from, const char* to, const std::string& expected) {
+    write_run(file, scene.model, contact);
+    const hid_t handle = H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+    H5Ldelete(handle, to, H5P_DEFAULT);
+    ASSERT_GE(H5Lcreate_hard(handle, from, handle, to, H5P_DEFAULT, H5P_DEFAULT), 0);
+    H5Fclose(handle);
+    seal_file(file);
+    expect_refused(expected);
+  };
+  swapped("/time", "/contacts/first", "/contacts/first: has another type, expected integers");
+  swapped("/contacts/depth", "/contacts/force", "/contacts/force: has shape");
+  swapped("/contacts/force", "/contacts/normal", "/contacts/normal: row 0 has length");
+  swapped("/contacts/first", "/contacts/point", "/contacts/solid: has shape");
+  swapped("/environment/0/point", "/environment/1/size", "/environment/1: ");  // a negative edge
+}
+
+TEST_F(RunFile, RefusesContactsThatDoNotFit) {
+  const auto with = [&](auto&& change, const std::string& expected) {
+    scree::Run wrong = run;
+    add_contacts(wrong);
+    change(wrong);
+    try {
+      write_run(file, scene.model, wrong);
+      FAIL() << expected;
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find(expected), std::string::npos) << error.what();
+    }
+    EXPECT_EQ(folder.count(), 0);
+  };
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  with([](scree::Run& r) { r.contacts[2].point = 2; }, "/contacts/point: row 2 holds 2, expected 0 to 1");
+  with([](scree::Run& r) { r.contacts[2].solid = -1; }, "/contacts/solid: row 2 holds -1, expected 0 to 2");
+  with([](scree::Run& r) { r.contacts[1].normal *= 2; }, "/contacts/normal: row 1 has length 2");
+  with([&](scree::Run& r) { r.contacts[1].force.x() = nan; }, "/contacts/force: row 1 is not finite");
+  with([&](scree::Run& r) { r.contacts[0].depth = nan; }, "/contacts/depth: row 0 holds nan");
+  with([](scree::Run& r) { r.contacts.pop_back(); }, "/contacts/first: goes from 0 to");
+  with([](scree::Run& r) { r.first_contact.pop_back(); }, "/contacts/first: has 11 entries, expected 12");
+  with([](scree::Run& r) { std::swap(r.first_contact[2], r.first_contact[5]); }, "less than the one before");
+  with([](scree::Run& r) { r.outer[3] = -2; }, "/report/outer: row 3 holds -2");
+  with([&](scree::Run& r) { r.penetration[4] = nan; }, "/report/penetration: row 4 holds nan");
+  with([](scree::Run& r) { r.optimality.clear(); }, "/report/optimality: has 0 entries, expected 11");
+  with([](scree::Run& r) { r.environment = {}; }, "/report/outer: has 11 entries, expected 0");
 }
 
 TEST_F(RunFile, RefusesARunThatDoesNotFitItsModel) {

@@ -1,11 +1,10 @@
-// Bundles src/ into one HTML file: node build.mjs OUTPUT
+// Bundles src/ into two HTML files, replay.html and study.html: node build.mjs DIRECTORY
 import {build} from 'esbuild';
 import {readFile, writeFile} from 'node:fs/promises';
+import {join} from 'node:path';
 
-const PLACEHOLDER = '@SCREE_REPLAY_DATA@';
-
-const [output] = process.argv.slice(2);
-if (!output) throw new Error('usage: node build.mjs OUTPUT');
+const [directory] = process.argv.slice(2);
+if (!directory) throw new Error('usage: node build.mjs DIRECTORY');
 
 const bundle = async (entry, options) => {
   const result = await build({
@@ -15,15 +14,25 @@ const bundle = async (entry, options) => {
   return result.outputFiles[0].text.trim();
 };
 
-const script = await bundle('src/main.ts', {format: 'iife'});
-const style = await bundle('src/style.css');
-const licenses = (await Promise.all(['three', 'uplot'].map(async (name) =>
-  `${name}\n\n${await readFile(`node_modules/${name}/LICENSE`, 'utf8')}`))).join('\n');
+async function makePage({name, template, script, style, libraries, placeholder}) {
+  const code = await bundle(script, {format: 'iife'});
+  const rules = await bundle(style);
+  const licenses = (await Promise.all(libraries.map(async (library) =>
+    `${library}\n\n${await readFile(`node_modules/${library}/LICENSE`, 'utf8')}`))).join('\n');
+  // Replacements as functions: a "$" in minified code is no pattern.
+  const page = (await readFile(template, 'utf8'))
+    .replace('@STYLE@', () => rules)
+    .replace('@SCRIPT@', () => code)
+    .replace('@LICENSES@', () => licenses);
+  if (page.split(placeholder).length !== 2) throw new Error(`${placeholder} must occur exactly once in ${name}`);
+  await writeFile(join(directory, name), page);
+}
 
-// Replacements as functions: a "$" in minified code is no pattern.
-const page = (await readFile('src/template.html', 'utf8'))
-  .replace('@STYLE@', () => style)
-  .replace('@SCRIPT@', () => script)
-  .replace('@LICENSES@', () => licenses);
-if (page.split(PLACEHOLDER).length !== 2) throw new Error(`${PLACEHOLDER} must occur exactly once in the page`);
-await writeFile(output, page);
+await makePage({
+  name: 'replay.html', template: 'src/template.html', script: 'src/main.ts', style: 'src/style.css',
+  libraries: ['three', 'uplot'], placeholder: '@SCREE_REPLAY_DATA@',
+});
+await makePage({
+  name: 'study.html', template: 'src/study.html', script: 'src/study.ts', style: 'src/study.css',
+  libraries: ['uplot'], placeholder: '@SCREE_STUDY_DATA@',
+});

@@ -8,6 +8,7 @@
 #include "interrupt.h"
 #include "options.h"
 #include "scree/run.h"
+#include "sim/run_contacts.h"
 #include "terminal.h"
 #include "verbs.h"
 
@@ -67,6 +68,12 @@ void print_summary(const Scene& scene, const Run& run, const SimOptions& options
   json["steps"] = summary.steps;
   json["subdivided_steps"] = summary.subdivided;
   json["iterations"] = summary.iterations;
+  if (has_contact(run)) {
+    const ContactSummary contact = summarise_contacts(run);
+    json["contacts"] = contact.contacts;
+    json["penetration"] = contact.penetration;
+    json["median_outer"] = contact.median_outer;
+  }
   json["wall_time"] = run.wall_time;
   json["speed"] = summary.speed;
   json["final_state_hash"] = fmt::format("{:016x}", run.final_state_hash);
@@ -77,17 +84,24 @@ void print_summary(const Scene& scene, const Run& run, const SimOptions& options
 
 void print_table(const Scene& scene, const Run& run) {
   const Summary summary(run);
-  print_pairs(
-      {{"title", run.title},
-       {"model", fmt::format("{}, {} dofs, {:.6g} kg", scene.model.name(), scene.model.nv(), scene.model.total_mass())},
-       {"status", run_status_name(run.status)},
-       {"final time", fmt::format("{:.6g} s", run.time.back())},
-       {"energy", fmt::format("{:.6g} J, changed by {:.3g} J", summary.energy, summary.energy_change)},
-       {"steps", fmt::format("{} of {:.6g} s ({}), {} subdivided", summary.steps, scene.options.dt,
-                             integrator_name(scene.options.integrator), summary.subdivided)},
-       {"iterations", fmt::format("{}, {:.2f} per step", summary.iterations, summary.iterations_per_step)},
-       {"speed", fmt::format("{:.3g} x real time ({:.3g} s)", summary.speed, run.wall_time)},
-       {"state hash", fmt::format("{:016x}", run.final_state_hash)}});
+  std::vector<std::pair<std::string, std::string>> pairs = {
+      {"title", run.title},
+      {"model", fmt::format("{}, {} dofs, {:.6g} kg", scene.model.name(), scene.model.nv(), scene.model.total_mass())},
+      {"status", run_status_name(run.status)},
+      {"final time", fmt::format("{:.6g} s", run.time.back())},
+      {"energy", fmt::format("{:.6g} J, changed by {:.3g} J", summary.energy, summary.energy_change)},
+      {"steps", fmt::format("{} of {:.6g} s ({}), {} subdivided", summary.steps, scene.options.dt,
+                            integrator_name(scene.options.integrator), summary.subdivided)},
+      {"iterations", fmt::format("{}, {:.2f} per step", summary.iterations, summary.iterations_per_step)}};
+  if (has_contact(run)) {
+    const ContactSummary contact = summarise_contacts(run);
+    pairs.emplace_back("contact",
+                       fmt::format("{} at the end, deepest {:.3g} m, {:.4g} outer iterations per step (median)",
+                                   contact.contacts, contact.penetration, contact.median_outer));
+  }
+  pairs.emplace_back("speed", fmt::format("{:.3g} x real time ({:.3g} s)", summary.speed, run.wall_time));
+  pairs.emplace_back("state hash", fmt::format("{:016x}", run.final_state_hash));
+  print_pairs(pairs);
 }
 
 int simulate(const SimOptions& options) {
@@ -132,7 +146,8 @@ void add_sim(CLI::App& app, Action& action) {
   verb->add_option("scene", options->scene, "Scene file (.toml)")->required()->type_name("SCENE.toml");
   verb->add_option("--dt", options->dt, "Time step [s], in place of the scene's")->type_name("S");
   verb->add_option("--duration", options->duration, "Simulated time [s], in place of the scene's")->type_name("S");
-  verb->add_option("--integrator", options->integrator, "pbd, ne or rk4, in place of the scene's")->type_name("NAME");
+  verb->add_option("--integrator", options->integrator, "In place of the scene's, one of: " + integrator_names())
+      ->type_name("NAME");
   options->model.add_search_path(*verb);
   options->model.add_repair_inertia(*verb);
   add_output(*verb, "--out", options->out, "Write the recording as HDF5, one row per step", "RUN.h5");

@@ -36,6 +36,7 @@ enum class Dissipation {
 const char* dissipation_name(Dissipation dissipation);
 Dissipation dissipation_from_name(std::string_view name);  // throws InputError that lists the names
 const char* integrator_name(IntegratorType type);
+std::string integrator_names();                              // all of them: "pbd, ne, ..."
 IntegratorType integrator_from_name(std::string_view name);  // throws InputError that lists the names
 
 struct StepOptions {

@@ -58,11 +58,12 @@ SubstepResult substep(const Control& control, const StepOptions& options, double
 
 const char* integrator_name(IntegratorType type) { return kIntegratorNames[static_cast<int>(type)]; }
 
+std::string integrator_names() { return fmt::format("{}", fmt::join(kIntegratorNames, ", ")); }
+
 IntegratorType integrator_from_name(std::string_view name) {
   for (size_t k = 0; k < std::size(kIntegratorNames); ++k)
     if (name == kIntegratorNames[k]) return static_cast<IntegratorType>(k);
-  throw InputError(
-      fmt::format("integrator \"{}\" is unknown, expected one of: {}", name, fmt::join(kIntegratorNames, ", ")));
+  throw InputError(fmt::format("integrator \"{}\" is unknown, expected one of: {}", name, integrator_names()));
 }
 
 namespace {

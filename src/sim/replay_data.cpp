@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <map>
 
 #include "scree/error.h"
 #include "scree/kinematics.h"
+#include "sim/array_block.h"
 #include "sim/coordinate_names.h"
+#include "sim/replay_contacts.h"
+#include "sim/run_contacts.h"
 
 namespace scree {
 namespace {
@@ -17,23 +19,6 @@ namespace {
 using Json = nlohmann::json;
 
 Json to_json(const Vec3& a) { return {a.x(), a.y(), a.z()}; }
-
-// All arrays of a replay in one block of little-endian bytes, each found by type, offset and count.
-class ArrayBlock {
- public:
-  template <class T> Json add(const std::vector<T>& values) {
-    bytes_.resize((bytes_.size() + 7) / 8 * 8);  // typed arrays in the browser must be aligned
-    const size_t offset = bytes_.size();
-    bytes_.resize(offset + sizeof(T) * values.size());
-    if (!values.empty()) std::memcpy(bytes_.data() + offset, values.data(), sizeof(T) * values.size());
-    const char* type = std::is_same_v<T, float> ? "f32" : std::is_same_v<T, double> ? "f64" : "u32";
-    return {{"type", type}, {"offset", offset}, {"count", values.size()}};
-  }
-  const std::string& bytes() const { return bytes_; }
-
- private:
-  std::string bytes_;
-};
 
 void check_run(const Model& model, const Run& run) {
   const size_t rows = run.rows();
@@ -51,6 +36,8 @@ void check_run(const Model& model, const Run& run) {
   expect("iterations", run.iterations.size(), 1);
   expect("substeps", run.substeps.size(), 1);
   expect("rejected", run.rejected.size(), 1);
+  if (const auto problem = find_contact_problem(run))
+    throw InputError(fmt::format("replay of {}: {}: {}", model.name(), problem->path, problem->what));
   for (size_t r = 0; r < rows; ++r)
     if (!std::isfinite(run.time[r]) || (r > 0 && run.time[r] <= run.time[r - 1]))
       throw InputError(fmt::format("replay of {}: time of row {} is {}, expected finite and increasing times",
@@ -205,6 +192,17 @@ Json add_series(const Model& model, const Run& run, const RowSelection& kept, Ar
     for (size_t r : kept.rows) column.push_back(static_cast<float>(run.q[r * nq + k]));
     series["positions"].push_back(block.add(column));
   }
+  if (!has_contact(run)) return series;
+  std::vector<double> normal_force;
+  for (size_t r = 0; r < run.rows(); ++r) normal_force.push_back(total_normal_force(run, r));
+  series["normal_force"] = largest(normal_force);
+  series["penetration"] = largest(run.penetration);
+  series["outer"] = largest(run.outer);
+  if (const BaseMotion base = base_motion(model, run, kept.rows); base.exists) {
+    series["base_height"] = block.add(base.height);
+    series["base_travel"] = block.add(base.travel);
+    series["base_tilt"] = block.add(base.tilt);
+  }
   return series;
 }
 
@@ -255,12 +253,20 @@ Json replay_data(const Model& model, const Run& run) {
                {"recorded_rows", run.rows()},
                {"note", table.note()}};
 
+  if (has_contact(run)) {
+    std::string note = table.note();
+    data["environment"] = describe_environment(run.environment, block, kReplayBytes / 8, note);
+    data["contact_points"] = describe_contact_points(model, run);
+    data["note"] = note;
+  }
+
   // What is left for motion and plots: base64 makes 4 characters of 3 bytes; each column's entry in the JSON and its
   // alignment take less than 100.
   const size_t nq = static_cast<size_t>(model.nq()), nb = model.bodies().size();
-  const size_t header = replay_json(data).size() + 100 * (nq + 20) + block.bytes().size() / 3 * 4;
+  const size_t header = replay_json(data).size() + 100 * (nq + 32) + block.bytes().size() / 3 * 4;
   const size_t left = header < kReplayBytes ? (kReplayBytes - header) / 4 * 3 : 0;
-  const size_t series_row = 3 * 8 + 4 * (4 + nq), frame = 8 + 28 * nb;  // [byte]
+  const size_t series_row = 3 * 8 + 4 * (4 + nq + (has_contact(run) ? 6 : 0));           // [byte]
+  const size_t frame = 8 + 28 * nb + (has_contact(run) ? contact_frame_bytes(run) : 0);  // [byte]
   const size_t series_rows = std::min(kMostSeriesRows, left / 2 / series_row);
   const size_t frames = (left - series_row * std::min(series_rows, run.rows())) / frame;
   if (series_rows < 2 || frames < 2)
@@ -268,24 +274,28 @@ Json replay_data(const Model& model, const Run& run) {
                                  model.name(), nb, model.shapes().size(), kReplayBytes));
   const double duration = run.time.back() - run.time.front();
   data["series"] = add_series(model, run, select_rows(run.rows(), series_rows), block);
-  data["frames"] =
-      add_frames(model, run, select_rows(run.rows(), std::min(frames, most_frames(run.rows(), duration))), block);
+  const RowSelection kept = select_rows(run.rows(), std::min(frames, most_frames(run.rows(), duration)));
+  data["frames"] = add_frames(model, run, kept, block);
+  if (has_contact(run)) data["contacts"] = add_contact_frames(run, kept.rows, block);
   data["data"] = base64(block.bytes());
   return data;
 }
 
-std::string replay_json(const Json& data) {
-  // Strings that are not UTF-8 are shown with replacement characters. "<" is escaped so that nothing ends the script.
-  const std::string plain = data.dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string script_text(std::string_view json) {
   std::string text;
-  text.reserve(plain.size());
-  for (char c : plain) {
+  text.reserve(json.size());
+  for (char c : json) {
     if (c == '<')
       text += "\\u003c";
     else
       text += c;
   }
   return text;
+}
+
+// Strings that are not UTF-8 are shown with replacement characters.
+std::string replay_json(const Json& data) {
+  return script_text(data.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace scree

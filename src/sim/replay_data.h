@@ -33,7 +33,9 @@ std::string base64(std::string_view bytes);
 
 // Throws InputError if the run does not belong to the model or is not finite.
 nlohmann::json replay_data(const Model& model, const Run& run);
-// As text that is safe inside a script element, whatever the strings in it.
+// JSON as text that is safe inside a script element: "<" is escaped, so that nothing in a string ends the script.
+std::string script_text(std::string_view json);
+// The data as such text.
 std::string replay_json(const nlohmann::json& data);
 
 }  // namespace scree

@@ -1,4 +1,4 @@
-// The page every replay is made from: viewer/ bundled into one HTML text and linked into the library.
+// The pages replays and studies are made from: viewer/ bundled into HTML texts and linked into the library.
 #pragma once
 
 #include <string_view>
@@ -6,7 +6,9 @@
 namespace scree {
 
 inline constexpr std::string_view kReplayPlaceholder = "@SCREE_REPLAY_DATA@";  // once in the template
+inline constexpr std::string_view kStudyPlaceholder = "@SCREE_STUDY_DATA@";    // likewise
 
 std::string_view replay_template();
+std::string_view study_template();
 
 }  // namespace scree

@@ -10,6 +10,7 @@
 #include "control/joint_forces.h"
 #include "scree/dynamics.h"
 #include "sim/build_info.h"
+#include "sim/run_contacts.h"
 
 namespace scree {
 namespace {
@@ -50,6 +51,16 @@ void record(Run& run, const State& state, const StepReport& report) {
   run.rejected.push_back(report.rejected);
 }
 
+// Row 0 has no contacts: no step has found their forces yet.
+void record_contacts(Run& run, const std::vector<Contact>& contacts, const StepReport& report) {
+  if (!has_contact(run)) return;
+  run.outer.push_back(report.outer);
+  run.optimality.push_back(report.optimality);
+  run.penetration.push_back(report.penetration);
+  run.contacts.insert(run.contacts.end(), contacts.begin(), contacts.end());
+  run.first_contact.push_back(run.contacts.size());
+}
+
 // No step led to the initial state: its energies are real, all else is zero.
 StepReport initial_report(const Scene& scene, const State& state) {
   Dynamics dynamics(scene.model);
@@ -81,6 +92,14 @@ void add_settings(Run& run, const Scene& scene, const std::string& failure) {
   add("steps", fmt::format("{}", steps));
   add("subdivided steps", fmt::format("{}", subdivided));
   add("iterations", fmt::format("{}", std::accumulate(run.iterations.begin(), run.iterations.end(), 0LL)));
+  if (has_contact(run)) {
+    const ContactSummary summary = summarise_contacts(run);
+    add("contact points", fmt::format("{}", run.point_names.size()));
+    add("solids", fmt::format("{}", run.environment.solids().size()));
+    add("contacts at the end", fmt::format("{}", summary.contacts));
+    add("deepest penetration", fmt::format("{:.3g} m", summary.penetration));
+    add("median outer iterations", fmt::format("{:.4g} per step", summary.median_outer));
+  }
   add("wall time", fmt::format("{:.3g} s", run.wall_time));
   add("speed", fmt::format("{:.3g} simulated s per s", run.wall_time > 0 ? run.time.back() / run.wall_time : 0.0));
   add("scree version", version());
@@ -109,13 +128,20 @@ Run run_scene(const Scene& scene, const RunProgress& progress) {
   options.validate();
   scene.control.validate(scene.model);
   State state = make_state(scene.model, scene.q0, scene.v0);
-  StepWorkspace workspace(scene.model);
 
   Run run;
   run.title = scene.title;
   run.scene_text = scene.text;
+  run.environment = scene.world.environment;
+  if (has_contact(run)) {
+    run.first_contact.push_back(0);
+    for (const ContactPoint& point : scene.world.points) run.point_names.push_back(point.name);
+  }
+  StepWorkspace workspace = has_contact(run) ? StepWorkspace(scene.model, scene.world) : StepWorkspace(scene.model);
   reserve(run, schedule.steps + 1, scene.model);
-  record(run, state, initial_report(scene, state));
+  const StepReport initial = initial_report(scene, state);
+  record(run, state, initial);
+  record_contacts(run, {}, initial);
   std::string failure;
   Clock::duration stepping{};
   for (size_t row = 1; row <= schedule.steps; ++row) {
@@ -132,6 +158,7 @@ Run run_scene(const Scene& scene, const RunProgress& progress) {
     }
     state.time = schedule.time(row);  // k dt, not a sum that drifts
     record(run, state, report);
+    record_contacts(run, workspace.contacts(), report);
     if (progress && !progress(state.time, scene.duration) && row < schedule.steps) {
       run.status = RunStatus::interrupted;
       break;

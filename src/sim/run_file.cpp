@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -10,6 +11,7 @@
 #include "sim/build_info.h"
 #include "sim/coordinate_names.h"
 #include "sim/hdf5.h"
+#include "sim/run_contacts.h"
 #include "sim/seal.h"
 
 namespace scree {
@@ -39,6 +41,24 @@ constexpr IntegerColumn kIntegerColumns[] = {
     {"/report/iterations", &Run::iterations},
     {"/report/substeps", &Run::substeps},
     {"/report/rejected", &Run::rejected},
+};
+
+// What a run with an environment has in addition.
+constexpr const char* kOuterPath = "/report/outer";
+constexpr NumberColumn kContactColumns[] = {
+    {"/report/optimality", "J", &Run::optimality},
+    {"/report/penetration", "m", &Run::penetration},
+};
+struct ContactVector {
+  const char* path;
+  const char* units;
+  Vec3 Contact::*data;
+};
+constexpr ContactVector kContactVectors[] = {
+    {"/contacts/position", "m", &Contact::position},
+    {"/contacts/normal", "1", &Contact::normal},
+    {"/contacts/force", "N", &Contact::force},
+    {"/contacts/moment", "N m", &Contact::moment},
 };
 
 std::vector<std::string> joint_names(const Model& model) {
@@ -84,6 +104,73 @@ void write_model(hdf5::Writer& out, const Model& model) {
   }
 }
 
+struct SolidWriter {
+  hdf5::Writer& out;
+  const std::string& group;
+
+  void numbers(const char* name, const double* data, const hdf5::Extents& shape, const char* units) const {
+    size_t count = 1;
+    for (const hsize_t extent : shape) count *= extent;
+    out.numbers(group + "/" + name, std::vector<double>(data, data + count), shape, units);
+  }
+  void operator()(const GroundPlane& plane) const {
+    out.attribute(group, "type", "plane");
+    numbers("point", plane.point.data(), {3}, "m");
+    numbers("normal", plane.normal.data(), {3}, "1");
+  }
+  void operator()(const GroundBox& box) const {
+    const Mat3 rows = box.X_WS.R.transpose();  // Eigen stores columns
+    out.attribute(group, "type", "box");
+    numbers("position", box.X_WS.p.data(), {3}, "m");
+    numbers("rotation", rows.data(), {3, 3}, "1");
+    numbers("size", box.size.data(), {3}, "m");
+  }
+  void operator()(const std::shared_ptr<const HeightField>& field) const {
+    const Eigen::MatrixXd rows = field->heights().transpose();
+    const double spacing = field->spacing();
+    out.attribute(group, "type", "height_field");
+    numbers("heights", rows.data(), {static_cast<hsize_t>(rows.cols()), static_cast<hsize_t>(rows.rows())}, "m");
+    numbers("origin", field->origin().data(), {2}, "m");
+    numbers("spacing", &spacing, {1}, "m");
+  }
+};
+
+void write_environment(hdf5::Writer& out, const Environment& environment) {
+  out.group("/environment");
+  for (size_t k = 0; k < environment.solids().size(); ++k) {
+    const std::string group = fmt::format("/environment/{}", k);
+    out.group(group);
+    out.attribute(group, "name", environment.solids()[k].name);
+    std::visit(SolidWriter{out, group}, environment.solids()[k].shape);
+  }
+}
+
+void write_contacts(hdf5::Writer& out, const Run& run) {
+  const hsize_t rows = run.rows(), count = run.contacts.size();
+  out.integers(kOuterPath, run.outer, {rows}, "1");
+  for (const NumberColumn& column : kContactColumns) out.numbers(column.path, run.*column.data, {rows}, column.units);
+  std::vector<int> first, point, solid;
+  std::vector<double> depth;
+  for (const std::uint64_t index : run.first_contact) first.push_back(static_cast<int>(index));
+  for (const Contact& contact : run.contacts) {
+    point.push_back(contact.point);
+    solid.push_back(contact.solid);
+    depth.push_back(contact.depth);
+  }
+  out.group("/contacts");
+  out.integers("/contacts/first", first, {rows + 1}, "1");
+  out.integers("/contacts/point", point, {count}, "1");
+  out.integers("/contacts/solid", solid, {count}, "1");
+  out.numbers("/contacts/depth", depth, {count}, "m");
+  for (const ContactVector& column : kContactVectors) {
+    std::vector<double> values;
+    for (const Contact& contact : run.contacts)
+      values.insert(values.end(), (contact.*column.data).begin(), (contact.*column.data).end());
+    out.numbers(column.path, values, {count, 3}, column.units);
+  }
+  out.strings("/contacts/point_names", run.point_names, {run.point_names.size()});
+}
+
 void check_lengths(const Model& model, const Run& run) {
   const auto check = [&](const char* name, size_t found, size_t columns) {
     if (found != run.rows() * columns)
@@ -94,6 +181,8 @@ void check_lengths(const Model& model, const Run& run) {
   check("v", run.v.size(), static_cast<size_t>(model.nv()));
   for (const NumberColumn& column : kNumberColumns) check(column.path, (run.*column.data).size(), 1);
   for (const IntegerColumn& column : kIntegerColumns) check(column.path, (run.*column.data).size(), 1);
+  if (const auto problem = find_contact_problem(run))
+    throw InputError(fmt::format("run: {}: {}", problem->path, problem->what));
 }
 
 // --- reading -------------------------------------------------------------------------------------------------------
@@ -219,6 +308,85 @@ Run read_table(const hdf5::Reader& in, const Model& model) {
   return run;
 }
 
+Vec3 read_vector(const hdf5::Reader& in, const std::string& path) { return Vec3(in.numbers(path, {3}).data()); }
+
+void read_solid(const hdf5::Reader& in, const std::string& group, Environment& environment) {
+  const std::string name = in.string_attribute(group, "name"), type = in.string_attribute(group, "type");
+  if (type == "plane") {
+    environment.add_plane(read_vector(in, group + "/point"), read_vector(in, group + "/normal"), name);
+  } else if (type == "box") {
+    const std::vector<double> rotation = in.numbers(group + "/rotation", {3, 3});
+    const Pose X_WS{Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(rotation.data()),
+                    read_vector(in, group + "/position")};
+    environment.add_box(X_WS, read_vector(in, group + "/size"), name);
+  } else if (type == "height_field") {
+    const hdf5::Extents extents = in.extents(group + "/heights");
+    if (extents.size() != 2) in.fail(group + "/heights", "expected two dimensions");
+    const std::vector<double> rows = in.numbers(group + "/heights", extents);
+    const Eigen::MatrixXd heights =
+        Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(
+            rows.data(), static_cast<Eigen::Index>(extents[0]), static_cast<Eigen::Index>(extents[1]));
+    const std::vector<double> origin = in.numbers(group + "/origin", {2});
+    environment.add_height_field(std::make_shared<const HeightField>(heights, Eigen::Vector2d(origin.data()),
+                                                                     in.numbers(group + "/spacing", {1})[0]),
+                                 name);
+  } else {
+    in.fail(group, fmt::format("type is \"{}\", expected plane, box or height_field", type));
+  }
+}
+
+Environment read_environment(const hdf5::Reader& in) {
+  Environment environment;
+  const size_t count = in.children("/environment").size();
+  if (count == 0) in.fail("/environment", "is empty, expected solids 0, 1, ...");
+  for (size_t k = 0; k < count; ++k) {
+    const std::string group = fmt::format("/environment/{}", k);
+    try {
+      read_solid(in, group, environment);
+    } catch (const InputError& error) {
+      const std::string message = error.what();  // of the reader itself, or what the environment says of a number
+      if (message.find(group) != std::string::npos) throw;
+      in.fail(group, message);
+    }
+  }
+  return environment;
+}
+
+void read_contacts(const hdf5::Reader& in, Run& run) {
+  const std::vector<std::string> groups = in.children("/");
+  const auto has = [&](const char* name) { return std::find(groups.begin(), groups.end(), name) != groups.end(); };
+  if (!has("environment") && !has("contacts")) return;  // a run without contact
+  run.environment = read_environment(in);
+  const hsize_t rows = run.rows();
+  run.outer = in.integers(kOuterPath, {rows});
+  for (const NumberColumn& column : kContactColumns) run.*column.data = in.numbers(column.path, {rows});
+  for (const int index : in.integers("/contacts/first", {rows + 1})) {
+    if (index < 0) in.fail("/contacts/first", fmt::format("holds {}, expected >= 0", index));
+    run.first_contact.push_back(static_cast<std::uint64_t>(index));
+  }
+  const auto length = [&](const char* path) -> hsize_t {
+    const hdf5::Extents extents = in.extents(path);
+    if (extents.size() != 1) in.fail(path, "expected one column");
+    return extents[0];
+  };
+  const hsize_t count = length("/contacts/point");
+  run.contacts.resize(count);
+  const std::vector<int> point = in.integers("/contacts/point", {count}),
+                         solid = in.integers("/contacts/solid", {count});
+  const std::vector<double> depth = in.numbers("/contacts/depth", {count});
+  for (size_t i = 0; i < count; ++i) {
+    run.contacts[i].point = point[i];
+    run.contacts[i].solid = solid[i];
+    run.contacts[i].depth = depth[i];
+  }
+  for (const ContactVector& column : kContactVectors) {
+    const std::vector<double> values = in.numbers(column.path, {count, 3});
+    for (size_t i = 0; i < count; ++i) run.contacts[i].*column.data = Vec3(&values[3 * i]);
+  }
+  run.point_names = in.strings("/contacts/point_names", {length("/contacts/point_names")});
+  if (const auto problem = find_contact_problem(run)) in.fail(problem->path, problem->what);
+}
+
 }  // namespace
 
 void write_run(const fs::path& file, const Model& model, const Run& run) {
@@ -239,6 +407,10 @@ void write_run(const fs::path& file, const Model& model, const Run& run) {
   out.group("/report");
   for (const NumberColumn& column : kNumberColumns) out.numbers(column.path, run.*column.data, {rows}, column.units);
   for (const IntegerColumn& column : kIntegerColumns) out.integers(column.path, run.*column.data, {rows}, "1");
+  if (has_contact(run)) {
+    write_contacts(out, run);
+    write_environment(out, run.environment);
+  }
   write_model(out, model);
   std::vector<std::string> settings;
   for (const auto& [name, value] : run.settings) settings.insert(settings.end(), {name, value});
@@ -256,6 +428,7 @@ LoadedRun read_run(const fs::path& file) {
     in.fail("/", fmt::format("format_version is {}, this scree reads {}", format, kFormatVersion));
   Model model = read_model(in, file);
   Run run = read_table(in, model);
+  read_contacts(in, run);
   return {std::move(model), std::move(run)};
 }
 

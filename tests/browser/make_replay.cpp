@@ -1,11 +1,14 @@
-// Writes the replays the browser test opens: make_replay DIRECTORY. The motions are made up, not simulated: what is
-// tested is the page. Every joint type, every shape and each kind of run the page must tell apart occurs.
+// Writes the replays and the study the browser test opens: make_replay DIRECTORY. The motions, contacts and figures are
+// made up, not simulated: what is tested is the page. Every joint type, every shape and each kind of run the page must
+// tell apart occurs.
 #include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 
+#include "scree/kinematics.h"
 #include "scree/run.h"
+#include "scree/study.h"
 
 namespace scree {
 namespace {
@@ -117,6 +120,120 @@ Run swing(const Model& model, double dt, size_t rows) {
   return run;
 }
 
+// A trunk on a floating or planar joint and four legs of one capsule each, with a contact point at every foot.
+Model four_legs(JointType base) {
+  ModelBuilder builder("four_legs");
+  builder.add_body(make_body("trunk"), "world", make_joint("base", base, {0, 0, 0}));
+  builder.add_shape("trunk", make_shape(Box{{0.8, 0.4, 0.15}}, ShapeRole::view, Vec3::Zero(), {0.24, 0.36, 0.5, 1}));
+  for (int k = 0; k < 4; ++k) {
+    const std::string leg = "leg" + std::to_string(k + 1);
+    const Vec3 hip(k < 2 ? 0.35 : -0.35, k % 2 == 0 ? 0.2 : -0.2, 0);
+    builder.add_body(make_body(leg), "trunk", make_joint("hip" + std::to_string(k + 1), JointType::revolute, hip));
+    builder.add_shape(leg, make_shape(Capsule{0.04, 0.42}, ShapeRole::view, {0, 0, -0.25}, {0.75, 0.52, 0.34, 1}));
+    ContactPoint foot;
+    foot.name = "foot" + std::to_string(k + 1);
+    foot.p_B = Vec3(0, 0, -0.5);
+    builder.add_contact_point(leg, foot);
+  }
+  return builder.build();
+}
+
+// Walks along x; legs swing in diagonal pairs and carry the trunk while they are behind their half of the cycle.
+Run walk(const Model& model, double dt, size_t rows, double speed) {
+  Run run;
+  run.title = "Four legs on the ground";
+  run.settings = {{"integrator", "pbd-nmdp"}, {"dt", "50 ms"}, {"contact points", "4"}};
+  run.first_contact.push_back(0);
+  for (const ContactPoint& point : model.contact_points()) run.point_names.push_back(point.name);
+  for (size_t r = 0; r < rows; ++r) {
+    const double t = dt * static_cast<double>(r);
+    Eigen::VectorXd q = model.neutral_position();
+    if (model.joints()[0].type == JointType::floating)
+      q.head<4>() << speed * t, 0, 0.485 + 0.01 * std::sin(4 * kPi * t), std::cos(0.05 * std::sin(2 * kPi * t));
+    else
+      q.head<3>() << speed * t, 0.485 + 0.01 * std::sin(4 * kPi * t), 0.1 * std::sin(2 * kPi * t);
+    if (model.joints()[0].type == JointType::floating) q(4) = std::sin(0.05 * std::sin(2 * kPi * t));
+    for (int k = 0; k < 4; ++k)
+      q(model.joints()[static_cast<size_t>(k) + 1].q_index) =
+          0.4 * std::sin(2 * kPi * t + (k == 0 || k == 3 ? 0 : kPi));
+    const auto poses = body_poses(model, q);
+    double deepest = 0;
+    for (int k = 0; r > 0 && k < 4; ++k) {
+      const double phase = 2 * kPi * t + (k == 0 || k == 3 ? 0 : kPi);
+      if (std::cos(phase) > 0.1) continue;
+      const ContactPoint& point = model.contact_points()[static_cast<size_t>(k)];
+      Contact contact;
+      contact.point = k;
+      contact.position = poses[static_cast<size_t>(point.body.value())] * point.p_B;
+      contact.position.z() = 0;
+      contact.force = Vec3(60 * std::sin(phase), 10, 400 - 150 * std::cos(phase));
+      contact.depth = 0.01 - 0.004 * std::cos(phase);
+      deepest = std::max(deepest, contact.depth);
+      run.contacts.push_back(contact);
+    }
+    run.first_contact.push_back(run.contacts.size());
+    run.penetration.push_back(deepest);
+    run.optimality.push_back(r == 0 ? 0 : 1e-9);
+    run.outer.push_back(r == 0 ? 0 : 12 + static_cast<int>(r % 5));
+    run.time.push_back(t);
+    run.q.insert(run.q.end(), q.begin(), q.end());
+    run.v.insert(run.v.end(), static_cast<size_t>(model.nv()), 0.0);
+    run.kinetic_energy.push_back(5 + std::sin(4 * kPi * t));
+    run.potential_energy.push_back(40 + std::sin(4 * kPi * t));
+    run.residual.push_back(r == 0 ? 0 : 1e-9);
+    run.iterations.push_back(r == 0 ? 0 : 4);
+    run.substeps.push_back(r == 0 ? 0 : r % 9 == 0 ? 2 : 1);
+    run.rejected.push_back(r > 0 && r % 18 == 0 ? 1 : 0);
+  }
+  return run;
+}
+
+std::shared_ptr<const HeightField> hills() {
+  Eigen::MatrixXd heights(60, 40);
+  for (int i = 0; i < heights.rows(); ++i)
+    for (int j = 0; j < heights.cols(); ++j) heights(i, j) = 0.08 * std::sin(0.5 * i) * std::cos(0.4 * j) - 0.06;
+  return std::make_shared<const HeightField>(heights, Eigen::Vector2d(-1.5, -2), 0.1);
+}
+
+StudyResult study() {
+  StudyResult out;
+  out.name = "made-up";
+  out.title = "Step size and error";
+  out.summary = "Slopes and times of a method that does not exist, to look at the page.";
+  out.rows = {{"order of accuracy", "", "1", 1.02, "0.95 to 1.05", StudyVerdict::reproduced},
+              {"time per step", "ms", "14.2", 0.83, "", StudyVerdict::reported},
+              {"largest stable step", "s", "0.05", "0.02 <b>not bold</b>", "at least 0.05", StudyVerdict::differs}};
+  out.settings = {{"seed", "42"}, {"machine", "2 cores"}};
+  StudyFigure convergence{
+      "Error against step size", {"step", "s", true}, {"error", "m", true}, {}, {"Slope 1 is dashed."}};
+  StudySeries measured{"scree", {}, {}, false}, second{"zeroth order", {}, {}, false},
+      reference{"slope 1", {}, {}, true};
+  for (int k = 0; k < 9; ++k) {
+    const double h = 0.1 * std::pow(0.5, k);
+    for (StudySeries* series : {&measured, &second, &reference}) series->x.insert(series->x.begin(), h);
+    measured.y.insert(measured.y.begin(), 0.3 * h * (1 + 0.1 * std::sin(k)));
+    second.y.insert(second.y.begin(), k == 4 ? 0.0 : 0.9 * h);
+    reference.y.insert(reference.y.begin(), 0.2 * h);
+  }
+  convergence.series = {measured, second, reference};
+  StudyFigure height{"Base height", {"time", "s", false}, {"height", "m", false}, {}, {}};
+  StudySeries coarse{"0.05 s", {}, {}, false}, fine{"0.003 s", {}, {}, false};
+  for (int k = 0; k <= 40; ++k) {
+    coarse.x.push_back(0.05 * k);
+    coarse.y.push_back(0.5 + 0.02 * std::sin(0.3 * k));
+  }
+  for (int k = 0; k <= 600; ++k) {
+    fine.x.push_back(2.0 / 600 * k);
+    fine.y.push_back(0.5 + 0.021 * std::sin(6 * fine.x.back()));
+  }
+  height.series = {coarse, fine};
+  StudyFigure bars{
+      "Cost of a step", {"contacts", "", false}, {"time", "ms", true}, {}, {"One point alone is drawn, too."}};
+  bars.series = {{"scree", {4}, {0.8}, false}, {"empty", {}, {}, false}};
+  out.figures = {convergence, height, bars};
+  return out;
+}
+
 void write_all(const std::filesystem::path& directory) {
   const Model model = all_shapes();
   Run run = swing(model, 0.005, 801);
@@ -133,6 +250,27 @@ void write_all(const std::filesystem::path& directory) {
   run = swing(sticks, 0.01, 1);
   run.title = "One row, no shapes";
   write_replay(directory / "one_row.html", sticks, run);
+
+  const Model legs = four_legs(JointType::floating);
+  run = walk(legs, 0.05, 61, 0.3);
+  run.environment.add_plane(Vec3::Zero(), Vec3::UnitZ());
+  run.environment.add_plane(Vec3(1.5, 0, 0), Vec3(-0.3, 0, 1).normalized(), "ramp");
+  for (int k = 0; k < 3; ++k)
+    run.environment.add_box({Mat3::Identity(), {0.4 + 0.15 * k, 1.0, 0.05 + 0.1 * k}}, {1.0 - 0.3 * k, 0.6, 0.1});
+  write_replay(directory / "contact.html", legs, run);
+
+  run = walk(legs, 0.05, 41, 0.1);
+  run.title = "Four legs on hills";
+  run.environment.add_height_field(hills());
+  write_replay(directory / "terrain.html", legs, run);
+
+  const Model flat = four_legs(JointType::planar);
+  run = walk(flat, 0.05, 121, 1.5);
+  run.title = "Four legs in a plane, far away";
+  run.environment.add_plane(Vec3(0, 0, -0.02), Vec3::UnitZ());
+  write_replay(directory / "far.html", flat, run);
+
+  write_study_page(directory / "study.html", study());
 }
 
 }  // namespace

@@ -20,6 +20,37 @@ export interface Shape {
   scale?: Vec3;
 }
 
+// A solid of the environment.
+interface SolidOf<Array> {
+  name: string;
+  type: 'plane' | 'box' | 'height_field';
+  point?: Vec3;   // plane
+  normal?: Vec3;
+  position?: Vec3;  // box
+  quaternion?: [number, number, number, number];
+  size?: number[];  // box: 3, height field: 2 [m]
+  origin?: [number, number];  // height field: its corner of least x and y
+  counts?: [number, number];
+  heights?: Array;  // x-major
+}
+export type Solid = SolidOf<Float32Array>;
+
+export interface ContactPoint {
+  name: string;
+  body?: number;  // absent: its place on the model is not known
+  position?: Vec3;
+}
+
+interface ContactTable<Indices, Numbers> {
+  first: Indices;  // frame k has contacts [first[k], first[k + 1])
+  point: Indices;
+  solid: Indices;
+  position: Numbers;  // 3 each, world
+  force: Numbers;     // 3 each, world, on the robot
+  depth: Numbers;
+}
+export type Contacts = ContactTable<Uint32Array, Float32Array>;
+
 interface SeriesTable<Array> {
   stride: number;
   time: Array;
@@ -30,6 +61,13 @@ interface SeriesTable<Array> {
   substeps: Array;
   rejected: Array;
   positions: Array[];
+  // runs with an environment
+  normal_force?: Array;
+  penetration?: Array;
+  outer?: Array;
+  base_height?: Array;
+  base_travel?: Array;
+  base_tilt?: Array;
 }
 
 interface Header {
@@ -46,6 +84,9 @@ interface Header {
   note: string;
   series: SeriesTable<ArrayRef>;
   frames: { stride: number; time: ArrayRef; poses: ArrayRef };
+  environment?: SolidOf<ArrayRef>[];  // absent: a run without contact
+  contact_points?: ContactPoint[];
+  contacts?: ContactTable<ArrayRef, ArrayRef>;
   data: string;
 }
 
@@ -53,10 +94,11 @@ export type Column = Float32Array | Float64Array;
 
 export interface MeshData { vertices: Float32Array; triangles: Uint32Array }
 
-export interface Replay extends Omit<Header, 'meshes' | 'series' | 'frames' | 'data'> {
+export interface Replay extends Omit<Header, 'meshes' | 'series' | 'frames' | 'environment' | 'contact_points' | 'contacts' | 'data'> {
   meshes: MeshData[];
   series: SeriesTable<Column>;
   frames: { stride: number; time: Float64Array; poses: Float32Array };  // 7 numbers per body: x y z, qx qy qz qw
+  contact?: { environment: Solid[]; points: ContactPoint[]; contacts: Contacts };
 }
 
 export function decode(json: string): Replay {
@@ -70,9 +112,19 @@ export function decode(json: string): Replay {
   const u32 = (ref: ArrayRef) => new Uint32Array(bytes.buffer, ref.offset, ref.count);
   const column = (ref: ArrayRef): Column => (ref.type === 'f64' ? f64(ref) : f32(ref));
 
-  const { meshes, series, frames, data: _, ...rest } = header;
+  const maybe = (ref: ArrayRef | undefined) => (ref ? column(ref) : undefined);
+
+  const { meshes, series, frames, environment, contact_points: points, contacts, data: _, ...rest } = header;
   return {
     ...rest,
+    contact: environment && points && contacts && {
+      environment: environment.map((s) => ({ ...s, heights: s.heights && f32(s.heights) })),
+      points,
+      contacts: {
+        first: u32(contacts.first), point: u32(contacts.point), solid: u32(contacts.solid),
+        position: f32(contacts.position), force: f32(contacts.force), depth: f32(contacts.depth),
+      },
+    },
     meshes: meshes.map((m) => ({ vertices: f32(m.vertices), triangles: u32(m.triangles) })),
     series: {
       stride: series.stride,
@@ -84,6 +136,12 @@ export function decode(json: string): Replay {
       substeps: column(series.substeps),
       rejected: column(series.rejected),
       positions: series.positions.map(column),
+      normal_force: maybe(series.normal_force),
+      penetration: maybe(series.penetration),
+      outer: maybe(series.outer),
+      base_height: maybe(series.base_height),
+      base_travel: maybe(series.base_travel),
+      base_tilt: maybe(series.base_tilt),
     },
     frames: { stride: frames.stride, time: f64(frames.time), poses: f32(frames.poses) },
   };

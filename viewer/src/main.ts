@@ -1,5 +1,5 @@
 // Puts the page together.
-import { connectKeys, connectView, element, Timeline } from './controls';
+import { connectContacts, connectKeys, connectView, describeScale, element, markSteps, Timeline } from './controls';
 import { decode, describeRows, type Replay } from './data';
 import { Motion } from './motion';
 import { Player } from './player';
@@ -42,7 +42,7 @@ function fillTexts(replay: Replay): void {
   const notes = [
     `3\u2011D view: ${describeRows(frames.stride, recorded)} (${frames.time.length} frames, at most 60 per second), first and last included; in between positions are interpolated.`,
     `Plots: ${describeRows(series.stride, recorded)} (${series.time.length} points), first and last included.`,
-    series.stride > 1 ? 'Iterations, substeps, rejected tries and residual are the largest of the rows each point stands for.' : '',
+    series.stride > 1 ? `Iterations, substeps, rejected tries${replay.contact ? ', forces, penetration' : ''} and residual are the largest of the rows each point stands for.` : '',
     replay.note,
   ];
   for (const note of notes.filter((n) => n !== '')) element('notes').append(Object.assign(document.createElement('li'), { textContent: note }));
@@ -68,7 +68,9 @@ document.documentElement.dataset.theme = matchMedia('(prefers-color-scheme: dark
 const view = makeView(replay, new Motion(replay));
 const player = new Player(replay.frames.time, () => update());
 const timeline = new Timeline(player);
+markSteps(replay);
 const plots = new Plots(element('plots'), replay, (t) => player.seek(t));
+const showContacts = view && connectContacts(view);
 const theme = new Theme((dark) => {
   element('theme').setAttribute('aria-pressed', String(dark));
   view?.applyTheme(dark);
@@ -79,13 +81,13 @@ function update(): void {
   timeline.update();
   plots.setTime(player.time);
   view?.setTime(player.time);
+  showContacts?.();
 }
 
 element('theme').addEventListener('click', () => theme.toggle());
 if (view) {
   connectView(view);
-  const metres = (x: number) => `${Number(x.toPrecision(3))} m`;
-  element('scale').textContent = `Grid at z = ${metres(view.groundHeight)}, cells ${metres(view.cell)}`;
+  element('scale').textContent = describeScale(view);
 }
 connectKeys(player, timeline, theme);
 theme.apply();

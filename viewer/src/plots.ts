@@ -1,7 +1,7 @@
 // Plots over time: a line at the current time in each, click to seek, drag to zoom all of them.
 import uPlot from 'uplot';
+import { curveColour, format, padded, plainAxis, tickTexts } from './charts';
 import { nearestIndex, type Column, type Replay } from './data';
-import { css } from './theme';
 
 interface Curve { label: string; values: Column; colour: number }
 
@@ -13,20 +13,12 @@ interface PlotOptions {
   steps?: boolean;  // values that hold for a whole step
 }
 
-const COLOURS = 8;
 const HEIGHT = 150;
 const CLICK_DISTANCE = 4;  // [px] a pointer that moved further dragged
 const SHORT_LABEL = 9;     // [letters] that leave room for three columns in a legend
 const FIRST_SHOWN = 8;     // positions drawn before the user picks
 
-const format = (value: number): string => {
-  if (!Number.isFinite(value)) return '\u2013';
-  const size = Math.abs(value);
-  if (Number.isInteger(value) && size < 1e6) return String(value);
-  return size !== 0 && (size < 1e-3 || size >= 1e5) ? value.toExponential(1) : value.toPrecision(4);
-};
-
-const colour = (curve: Curve): string => css(`--curve-${curve.colour % COLOURS}`);
+const colour = (curve: Curve): string => curveColour(curve.colour);
 
 class TimePlot {
   private readonly plot: uPlot;
@@ -113,10 +105,7 @@ class TimePlot {
 
   private uplotOptions(width: number): uPlot.Options {
     const { curves, log, steps } = this.options;
-    const axis: uPlot.Axis = {
-      stroke: () => css('--muted'), font: '11px system-ui, sans-serif',
-      grid: { stroke: () => css('--rule'), width: 1 }, ticks: { stroke: () => css('--rule'), width: 1, size: 4 },
-    };
+    const axis = plainAxis();
     const paths = steps ? uPlot.paths.stepped?.({ align: -1 }) : undefined;
     return {
       width, height: HEIGHT, pxAlign: false, legend: { show: false }, padding: [6, 8, 0, 0],
@@ -151,26 +140,6 @@ class TimePlot {
       seek(this.plot.posToVal(event.clientX - over.getBoundingClientRect().left, 'x'));
     });
   }
-}
-
-// As many digits as tell neighbouring ticks apart; powers of ten alone on a logarithmic axis.
-function tickTexts(ticks: (number | null)[], log: boolean): string[] {
-  if (log) return ticks.map((v) => (v === null ? '' : v.toExponential(0)));
-  const values = ticks.map(Number);
-  const spacing = values.length > 1 ? Math.abs(values[1] - values[0]) : 1;
-  const largest = Math.max(...values.map(Math.abs));
-  if (largest >= 1e6 || largest < 1e-3) return values.map((v) => (v === 0 ? '0' : String(Number(v.toPrecision(3)))));
-  let digits = 0;
-  while (digits < 10 && Math.abs(spacing * 10 ** digits - Math.round(spacing * 10 ** digits)) > 1e-6) ++digits;
-  return values.map((v) => v.toFixed(digits));
-}
-
-// A little room above and below; a constant gets a band around it instead of a range of rounding errors.
-function padded(low: number | null, high: number | null): [number, number] {
-  if (low === null || high === null) return [0, 1];
-  const least = 1e-10 * Math.max(Math.abs(low), Math.abs(high), 1e-2);
-  const room = high - low > least ? 0.06 * (high - low) : Math.max(0.5 * Math.abs(high), 0.5);
-  return [low - room, high + room];
 }
 
 // The joint positions of one unit, with a picker where there are more than fit in a plot.
@@ -241,6 +210,15 @@ export class Plots {
         p.unit === unit ? [{ label: p.name, values: s.positions[k], colour: 0 }] : []);
       if (curves.length > 0) this.plots.push(new PositionPlots(section(root), title, unit, curves, replay, seek));
     };
+    const single = (title: string, unit: string, label: string, values: Column | undefined, steps = false) => {
+      if (values) add({ title, unit, steps }, [[label, values]]);
+    };
+    single('Base height', 'm', 'world z', s.base_height);
+    single('Base tilt from vertical', 'rad', 'angle', s.base_tilt);
+    single('Travelled along x', 'm', 'base', s.base_travel);
+    single('Total normal force', 'N', 'force', s.normal_force);
+    single('Deepest penetration', 'm', 'depth', s.penetration);
+    single('Outer iterations, per recorded row', '', 'iterations', s.outer, true);
     addPositions('Joint angles', 'rad');
     addPositions('Joint positions', 'm');
     add({ title: 'Solver, per recorded row', unit: '', steps: true },

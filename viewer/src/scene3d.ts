@@ -1,19 +1,23 @@
 // The 3-D view: bodies, ground, light, camera. Draws only when something changed.
 import * as THREE from 'three';
 import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
+import { cssColour } from './colour';
+import { ContactLayer, type ShownContact } from './contacts';
 import type { Replay, Shape } from './data';
 import { cellSize, makeGrid } from './grid';
+import { Ground } from './ground';
 import { Motion } from './motion';
 import { ShapeFactory, shapeColours, visibleShapes } from './shapes';
-import { cssColour } from './theme';
 
-export type Layer = 'collision' | 'frames' | 'trail';
+export type Layer = 'collision' | 'frames' | 'trail' | 'forces';
 
 const VIEW_DIRECTION = new THREE.Vector3(0.75, -1.35, 0.6).normalize();  // planar models move in the x-z plane
 const LIGHT_DIRECTION = new THREE.Vector3(-0.45, -0.6, 1.3).normalize();
 const FAR_TRAVEL = 3;  // a motion this much larger than the model is followed instead of framed whole
 const MOST_SAMPLES = 100;  // frames looked at to frame the motion
 const MARGIN = 1.2;        // room around what is framed
+const HOVER_DISTANCE = 14;  // [px] from a contact to the pointer that asks for it
+const SQUARE = 5;          // grid cells along a square of the checkered ground
 
 function makeAxes(length: number): THREE.AxesHelper {
   return new THREE.AxesHelper(length).setColors('#cc4b41', '#4a9c5d', '#3f76c4');
@@ -37,6 +41,8 @@ export class View {
   private readonly comMarker: THREE.Mesh;
   private readonly trailLine: THREE.Line<THREE.BufferGeometry, THREE.LineBasicMaterial>;
   private readonly sticks: THREE.LineSegments<THREE.BufferGeometry, THREE.LineBasicMaterial>;
+  private readonly ground: Ground | undefined;
+  private readonly contacts: ContactLayer | undefined;
   private readonly centre = new THREE.Vector3();
   private readonly motionBox: THREE.Box3;
   private readonly modelSize: number;  // [m] diameter of the model at the start
@@ -46,6 +52,7 @@ export class View {
   readonly startsFollowing: boolean;
   readonly groundHeight: number;  // [m] z of the grid
   readonly cell: number;          // [m] of the grid
+  readonly hasGrid: boolean;      // not where the environment has no level plane for it to lie in
 
   // Throws if the browser has no WebGL.
   constructor(private readonly canvas: HTMLCanvasElement, private readonly replay: Replay, readonly motion: Motion) {
@@ -62,16 +69,23 @@ export class View {
     this.startsFollowing = travel > FAR_TRAVEL * this.modelSize;
     const scale = this.startsFollowing ? this.modelSize : travel;
     const shown = this.startsFollowing ? first : this.motionBox;
-    const hasPlane = shapes.some((s) => s.type === 'plane');
-    this.groundHeight = hasPlane ? 0 : groundHeight(shown, cellSize(scale));
     this.cell = cellSize(scale);
+    this.ground = replay.contact && new Ground(replay.contact.environment, 12 * scale, SQUARE * this.cell);
+    this.contacts = replay.contact && new ContactLayer(replay, this.modelSize);
+    const hasPlane = shapes.some((s) => s.type === 'plane');
+    this.groundHeight = this.ground?.height ?? (hasPlane ? 0 : groundHeight(shown, this.cell));
+    this.hasGrid = !this.ground || this.ground.height !== undefined;
     const middle = shown.getCenter(new THREE.Vector3()).setZ(this.groundHeight);
 
     this.bodies = replay.bodies.map(() => new THREE.Group());
-    this.layers = { collision: new THREE.Group(), frames: new THREE.Group(), trail: new THREE.Group() };
+    this.layers = { collision: new THREE.Group(), frames: new THREE.Group(), trail: new THREE.Group(),
+                    forces: this.contacts?.arrows ?? new THREE.Group() };
     this.scene.add(...this.bodies, ...Object.values(this.layers));
     this.addShapes(shapes, new ShapeFactory(replay, 12 * scale));
     for (const layer of Object.values(this.layers)) layer.visible = false;
+    this.layers.forces.visible = this.contacts !== undefined;
+    if (this.ground) this.scene.add(this.ground.objects);
+    if (this.contacts) this.scene.add(this.contacts.points);
 
     this.sticks = this.addSticks(shapes);
     this.addFrames();
@@ -84,13 +98,14 @@ export class View {
     this.layers.trail.add(this.comMarker, this.trailLine);
 
     this.grid = makeGrid(middle, scale);
+    this.grid.visible = this.hasGrid;
     this.scene.add(this.grid);
-    if (!hasPlane) {  // a plane shows the shadow itself
-      const ground = new THREE.Mesh(new THREE.PlaneGeometry(40 * scale, 40 * scale),
-                                    new THREE.ShadowMaterial({ depthWrite: false }));  // the grid lies in it
-      ground.position.copy(middle);
-      ground.receiveShadow = true;
-      this.scene.add(ground);
+    if (!hasPlane && !this.ground) {  // a plane shows the shadow itself
+      const floor = new THREE.Mesh(new THREE.PlaneGeometry(40 * scale, 40 * scale),
+                                   new THREE.ShadowMaterial({ depthWrite: false }));  // the grid lies in it
+      floor.position.copy(middle);
+      floor.receiveShadow = true;
+      this.scene.add(floor);
     }
     this.addLights(scale);
 
@@ -117,8 +132,35 @@ export class View {
       this.camera.position.add(moved);
       this.orbit.target.add(moved);
     }
+    if (this.ground && this.startsFollowing) {  // the ground reaches as far as the robot walks
+      this.ground.follow(this.centre);
+      this.grid.position.setX(this.centre.x).setY(this.centre.y);
+      this.grid.material.uniforms.centre.value.set(this.centre.x, this.centre.y);
+    }
+    this.contacts?.setTime(t, this.bodies);
     this.updateSticks();
     this.requestRender();
+  }
+
+  get shownContacts(): ShownContact[] {
+    return this.contacts?.shown ?? [];
+  }
+
+  get newtonsPerMetre(): number | undefined {
+    return this.contacts?.newtonsPerMetre;
+  }
+
+  // The contact drawn nearest to a place on the canvas [px from its corner], if within reach of a pointer.
+  contactAt(x: number, y: number): ShownContact | undefined {
+    const point = new THREE.Vector3();
+    let nearest: ShownContact | undefined, least = HOVER_DISTANCE;
+    for (const contact of this.shownContacts) {
+      point.copy(contact.position).project(this.camera);
+      const distance = Math.hypot((0.5 + 0.5 * point.x) * this.canvas.clientWidth - x,
+                                  (0.5 - 0.5 * point.y) * this.canvas.clientHeight - y);
+      if (point.z < 1 && distance < least) [nearest, least] = [contact, distance];
+    }
+    return nearest;
   }
 
   setFollow(on: boolean): void {
@@ -153,6 +195,8 @@ export class View {
       const material = (object as THREE.Mesh).material;
       if (material instanceof THREE.ShadowMaterial) material.opacity = dark ? 0.45 : 0.2;
     });
+    this.ground?.applyTheme();
+    this.contacts?.applyTheme();
     this.sticks.material.color = cssColour('--muted');
     const mark = cssColour('--accent');
     this.trailLine.material.color = mark;

@@ -16,7 +16,7 @@ function meshGeometry(data: MeshData): THREE.BufferGeometry {
 }
 
 // A plane has no end: a disc that fades out instead of an edge.
-function fadingDisc(radius: number): THREE.BufferGeometry {
+export function fadingDisc(radius: number): THREE.BufferGeometry {
   const geometry = new THREE.RingGeometry(0, radius, 64, 24);
   const position = geometry.getAttribute('position');
   const colour = new Float32Array(4 * position.count).fill(1);

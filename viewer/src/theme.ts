@@ -1,10 +1,7 @@
 // Light and dark: the system's choice until the user makes another.
-import { Color } from 'three';
 
 export const css = (name: string): string =>
   getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-
-export const cssColour = (name: string): Color => new Color(css(name));
 
 export class Theme {
   private readonly system = matchMedia('(prefers-color-scheme: dark)');
