@@ -42,8 +42,7 @@ class HeightField {
     Eigen::Matrix2d bending;  // second derivatives [1/m]
   };
   Height height(double x, double y) const;
-  // To the nearest surface point, by Newton's method from the nearest of a few surface points around p. Where the rim
-  // bends the surface, the gradient is that of the bend's nearest point.
+  // To the nearest surface point, by Newton's method from the point below p and, if nearer, the nearest grid point.
   SignedDistance distance(const Vec3& p) const;
   double distance_bound(const Vec3& p) const;  // at most the distance
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -21,6 +23,13 @@ namespace fs = std::filesystem;
 }  // namespace
 
 std::string shown(const fs::path& file) { return one_line(file.string(), 300); }
+
+std::string lower_extension(const fs::path& file) {
+  std::string extension = file.extension().string();
+  std::ranges::transform(extension, extension.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return extension;
+}
 
 std::string read_file(const fs::path& file) {
   std::error_code error;

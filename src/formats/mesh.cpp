@@ -2,27 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
-
 #include "formats/files.h"
 #include "formats/mesh_sources.h"
 #include "formats/text.h"
 #include "scree/error.h"
 
 namespace scree {
-namespace {
 
 namespace fs = std::filesystem;
-
-std::string lower_extension(const fs::path& file) {
-  std::string extension = file.extension().string();
-  std::ranges::transform(extension, extension.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return extension;
-}
-
-}  // namespace
 
 TriangleMesh load_mesh(const fs::path& file) {
   const std::string extension = lower_extension(file);

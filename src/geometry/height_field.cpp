@@ -1,6 +1,7 @@
 // A height field as a bicubic B-spline surface, and the distance to it.
 #include <Eigen/Geometry>
 #include <algorithm>
+#include <optional>
 
 #include "geometry/checks.h"
 #include "scree/environment.h"
@@ -98,8 +99,12 @@ struct FootSearch {
     Vec2 gradient;
     Mat2 hessian;
     double squared_distance;  // F
+    bool converged = false;   // the gradient vanishes here
   };
 
+  std::optional<Vec2> nearest_node(double above) const;
+  Vec2 mirrored(double reach) const;
+  Foot descend(const Vec2& start) const;
   Foot look(const Vec2& at) const;
   Vec2 step_to_rim(const Vec2& at, const Vec2& step) const;
 };
@@ -155,6 +160,64 @@ Vec2 FootSearch::step_to_rim(const Vec2& at, const Vec2& step) const {
   return to;
 }
 
+// The grid point nearest to p, if one is nearer than the surface point `above` below p; of a window that holds all such
+// points, at most about kStarts x kStarts are looked at.
+std::optional<Vec2> FootSearch::nearest_node(double above) const {
+  std::optional<Vec2> result;
+  double nearest = above * above;
+  const double s = field.spacing();
+  Eigen::Index first[2], last[2], stride[2];
+  for (int k = 0; k < 2; ++k) {
+    const double end = std::round(size(k) / s), reach = std::abs(above);
+    first[k] = static_cast<Eigen::Index>(std::clamp(std::ceil((p(k) - reach) / s), 0.0, end + 1));
+    last[k] = static_cast<Eigen::Index>(std::clamp(std::floor((p(k) + reach) / s), -1.0, end));
+    stride[k] = (last[k] - first[k]) / kStarts + 1;
+  }
+  for (Eigen::Index j = first[1]; j <= last[1]; j += stride[1]) {
+    for (Eigen::Index i = first[0]; i <= last[0]; i += stride[0]) {
+      const Vec2 node = s * Vec2(static_cast<double>(i), static_cast<double>(j));
+      const double up = field.heights()(i, j) - p.z();
+      const double squared = (node - p.head<2>()).squaredNorm() + up * up;
+      if (squared >= nearest) continue;
+      nearest = squared;
+      result = node;
+    }
+  }
+  return result;
+}
+
+// The point below p with each coordinate that is within `reach` of a rim line moved to the line's other side.
+Vec2 FootSearch::mirrored(double reach) const {
+  Vec2 result = p.head<2>();
+  for (int k = 0; k < 2; ++k) {
+    const double rim = p(k) < size(k) / 2 ? 0 : size(k);
+    if (std::abs(p(k) - rim) < reach) result(k) = 2 * rim - p(k);
+  }
+  return result;
+}
+
+// Newton's method with line search.
+FootSearch::Foot FootSearch::descend(const Vec2& start) const {
+  Foot foot = look(start);
+  const double accuracy = 1e-10 * field.spacing() + 1e-14 * p.stableNorm();  // [m] the next step has its square
+  for (int iteration = 0; iteration < kNewtonLimit; ++iteration) {
+    Vec2 step = -safe_inverse(foot.hessian, kLeastCurvature) * foot.gradient;
+    if (foot.side[0] * step(0) < 0 || foot.side[1] * step(1) < 0)
+      step = -foot.gradient / (1 + foot.surface.slope.squaredNorm());  // the Newton step leaves on the wrong side
+    const bool last = step.norm() <= accuracy;
+    const double F = foot.squared_distance, slack = 1e-15 * F;  // rounding
+    bool lower = false;
+    for (int k = 0; k < kBacktrackLimit && !lower; ++k, step /= 2) {
+      const Foot trial = look(step_to_rim(foot.at, step));
+      lower = trial.squared_distance <= F + 1e-4 * foot.gradient.dot(trial.at - foot.at) + slack;
+      if (lower) foot = trial;
+    }
+    foot.converged = last;
+    if (last || !lower) break;
+  }
+  return foot;
+}
+
 HeightField::HeightField(const Eigen::MatrixXd& heights, const Vec2& origin, double spacing)
     : heights_(heights), origin_(origin), spacing_(spacing) {
   const Eigen::Index nx = heights.rows(), ny = heights.cols();
@@ -204,9 +267,9 @@ HeightField::Height HeightField::height(double x, double y) const {
 }
 
 // The foot X of p minimises |X - p|. A search from the point below p finds the nearest foot where p is close to the
-// surface; the grid points closer to p than that point lead it to the right valley elsewhere. With signed distance d,
-// unit normal n = (-dH, 1) / W, W^2 = 1 + |dH|^2, tangents T = dX/d(x, y), metric G = T^T T = 1 + dH dH^T and
-// A = G - (d/W) d2H, the Hessian of |X - p|^2 / 2:
+// surface; searches from the nearest grid point and from beyond the rim find it in other valleys. With signed distance
+// d, unit normal n = (-dH, 1) / W, W^2 = 1 + |dH|^2, tangents T = dX/d(x, y), metric G = T^T T = 1 + dH dH^T and A = G
+// - (d/W) d2H, the Hessian of |X - p|^2 / 2:
 //   grad d = n,   Hessian d = (1 - n n^T - T A^-1 T^T) / d = -(1/W) T G^-1 d2H A^-1 T^T,
 // the second form without the cancellation at small d (1 - n n^T = T G^-1 T^T).
 SignedDistance HeightField::distance(const Vec3& point) const {
@@ -217,53 +280,23 @@ SignedDistance HeightField::distance(const Vec3& point) const {
   const double sign = above >= 0 ? 1 : -1;
   if (!point.allFinite()) return {above, Vec3::UnitZ(), Mat3::Zero()};
 
-  // Start: the point below p, or a grid point nearer to p; of those at most kStarts x kStarts.
-  Vec2 start = p.head<2>();
-  double nearest = above * above;
-  Eigen::Index first[2], last[2], stride[2];
-  for (int k = 0; k < 2; ++k) {
-    const double end = size(k) / spacing_, reach = std::abs(above);
-    first[k] = static_cast<Eigen::Index>(std::clamp(std::ceil((p(k) - reach) / spacing_), 0.0, end + 1));
-    last[k] = static_cast<Eigen::Index>(std::clamp(std::floor((p(k) + reach) / spacing_), -1.0, end));
-    stride[k] = (last[k] - first[k]) / kStarts + 1;
-  }
-  for (Eigen::Index j = first[1]; j <= last[1]; j += stride[1]) {
-    for (Eigen::Index i = first[0]; i <= last[0]; i += stride[0]) {
-      const Vec2 node = spacing_ * Vec2(static_cast<double>(i), static_cast<double>(j));
-      const double up = heights_(i, j) - p.z();
-      const double squared = (node - p.head<2>()).squaredNorm() + up * up;
-      if (squared >= nearest) continue;
-      nearest = squared;
-      start = node;
-    }
-  }
-
-  // Newton's method with line search.
   const FootSearch search{*this, size, p};
-  FootSearch::Foot foot = search.look(start);
-  const double accuracy = 1e-10 * spacing_ + 1e-14 * p.stableNorm();  // [m] Newton's next step has the square of it
-  bool converged = false;
-  for (int iteration = 0; iteration < kNewtonLimit && !converged; ++iteration) {
-    Vec2 step = -safe_inverse(foot.hessian, kLeastCurvature) * foot.gradient;
-    if (foot.side[0] * step(0) < 0 || foot.side[1] * step(1) < 0)
-      step = -foot.gradient / (1 + foot.surface.slope.squaredNorm());  // the Newton step leaves on the wrong side
-    converged = step.norm() <= accuracy;
-    const double F = foot.squared_distance, slack = 1e-15 * F;  // rounding
-    bool lower = false;
-    for (int k = 0; k < kBacktrackLimit && !lower; ++k, step /= 2) {
-      const FootSearch::Foot trial = search.look(search.step_to_rim(foot.at, step));
-      lower = trial.squared_distance <= F + 1e-4 * foot.gradient.dot(trial.at - foot.at) + slack;
-      if (lower) foot = trial;
-    }
-    if (!lower) break;
-  }
-
+  FootSearch::Foot foot = search.descend(p.head<2>());
+  const auto try_from = [&](const Vec2& start) {
+    const FootSearch::Foot other = search.descend(start);
+    if (other.squared_distance < foot.squared_distance) foot = other;
+  };
+  if (const std::optional<Vec2> node = search.nearest_node(above)) try_from(*node);
+  const Vec2 mirror = search.mirrored(std::abs(above));
+  if (mirror.x() != p.x()) try_from({mirror.x(), p.y()});
+  if (mirror.y() != p.y()) try_from({p.x(), mirror.y()});
+  if (mirror.x() != p.x() && mirror.y() != p.y()) try_from(mirror);
   const HeightField::Height& s = foot.surface;
   const Vec3 to_p(p.x() - foot.at.x(), p.y() - foot.at.y(), p.z() - s.value);
   const Vec3 normal = Vec3(-s.slope.x(), -s.slope.y(), 1).normalized();
   const double d = to_p.stableNorm();
   const bool bend = foot.pinned[0] || foot.pinned[1];
-  if (converged && !bend) {
+  if (foot.converged && !bend) {
     const double W = std::sqrt(1 + s.slope.squaredNorm());
     const Mat2 G = Mat2::Identity() + s.slope * s.slope.transpose();
     const Mat2 K = G.inverse() * s.bending * safe_inverse(foot.hessian, kLeastCurvature) / -W;
@@ -273,7 +306,7 @@ SignedDistance HeightField::distance(const Vec3& point) const {
   }
   if (!(d > kOnSurface)) return {sign * d, normal, Mat3::Zero()};
   SignedDistance result{sign * d, to_p * (sign / d), Mat3::Zero()};
-  if (!converged) return result;
+  if (!foot.converged) return result;
   result.hessian = Mat3::Identity() - result.gradient * result.gradient.transpose();
   for (int k = 0; k < 2; ++k) {
     if (foot.pinned[k]) continue;

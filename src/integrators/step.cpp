@@ -93,6 +93,7 @@ void StepOptions::validate() const {
   check(max_iterations >= 1 && max_iterations <= 100000, "max_iterations", max_iterations, "an integer in [1, 100000]");
   check(max_halvings >= 0 && max_halvings <= 30, "max_halvings", max_halvings, "an integer in [0, 30]");
   check(max_turn > 0 && max_turn <= 1, "max_turn", max_turn, "a number in (0, 1] rad");
+  check(max_outer >= 1 && max_outer <= 100000, "max_outer", max_outer, "an integer in [1, 100000]");
 }
 
 StepWorkspace::Impl::Impl(const Model& m, const ContactWorld* w)

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "sim/base_type.h"
+#include "sim/scene_contact.h"
 #include "sim/toml_reader.h"
 
 namespace scree {
@@ -33,11 +34,19 @@ Model read_model(const TomlReader& scene, const fs::path& folder, const SceneOve
   return load_urdf(file, options, &report);
 }
 
-StepOptions read_step_options(const TomlReader& scene) {
+Dissipation dissipation_from_name(const std::string& name) {
+  if (name == "contact") return Dissipation::contact;
+  if (name == "total") return Dissipation::total;
+  throw InputError("\"" + name + "\", expected contact or total");
+}
+
+StepOptions read_step_options(const TomlReader& scene, bool has_ground) {
   StepOptions options;
+  if (has_ground) options.integrator = IntegratorType::ne_nmdp;
   const auto step = scene.table("step");
   if (!step) return options;
-  step->check_keys({"integrator", "dt", "gravity", "tolerance", "max_iterations", "max_halvings", "max_turn"});
+  step->check_keys({"integrator", "dt", "gravity", "tolerance", "max_iterations", "max_halvings", "max_turn",
+                    "dissipation", "max_outer", "explicit_pd"});
   // Everything not yet read is at its valid default, so a failing check blames the key just read.
   const auto set = [&](const char* key, auto& field, const auto& value) {
     if (!value) return;
@@ -52,6 +61,10 @@ StepOptions read_step_options(const TomlReader& scene) {
   set("max_iterations", options.max_iterations, step->integer("max_iterations"));
   set("max_halvings", options.max_halvings, step->integer("max_halvings"));
   set("max_turn", options.max_turn, step->number("max_turn"));
+  if (const auto name = step->string("dissipation"))
+    step->blame("dissipation", [&] { options.dissipation = dissipation_from_name(*name); });
+  set("max_outer", options.max_outer, step->integer("max_outer"));
+  set("explicit_pd", options.explicit_pd, step->boolean("explicit_pd"));
   return options;
 }
 
@@ -161,8 +174,8 @@ Scene load_scene(const fs::path& file, const SceneOverrides& overrides) {
   std::string text;
   const toml::table root = parse_toml_file(file, text);
   const TomlReader scene(root, file.string());
-  scene.check_keys(
-      {"title", "model", "search_path", "base", "repair_inertia", "duration", "step", "initial", "control"});
+  scene.check_keys({"title", "model", "search_path", "base", "repair_inertia", "duration", "step", "initial", "control",
+                    "contact", "environment"});
   scene.require("model");
   scene.require("duration");
 
@@ -171,17 +184,21 @@ Scene load_scene(const fs::path& file, const SceneOverrides& overrides) {
     scene.fail("title", fmt::format("{} bytes long, expected at most {}", title.size(), kLongestTitle));
   double duration = *scene.number("duration");
   if (!(duration > 0)) scene.fail("duration", fmt::format("{}, expected > 0 s", duration));
-  StepOptions options = read_step_options(scene);
+  Environment environment = read_environment(scene, file.parent_path());
+  const bool has_ground = !environment.solids().empty();
+  StepOptions options = read_step_options(scene, has_ground);
 
   ImportReport report;
   Model model = read_model(scene, file.parent_path(), overrides, report);
   Eigen::VectorXd q0 = model.neutral_position(), v0 = Eigen::VectorXd::Zero(model.nv());
   read_initial_state(scene, model, q0, v0);
   Control control = read_control(scene, model, file.parent_path(), q0);
+  ContactWorld world = read_contact(scene, file.parent_path(), model, std::move(environment));
 
   if (overrides.dt) options.dt = *overrides.dt;
   if (overrides.integrator) options.integrator = *overrides.integrator;
   options.validate();
+  if (has_ground) check_knows_contact(scene, options.integrator);
   if (overrides.duration) duration = *overrides.duration;
   check_horizon(file.string(), options.dt, duration);
   return {.file = file,
@@ -192,7 +209,7 @@ Scene load_scene(const fs::path& file, const SceneOverrides& overrides) {
           .q0 = std::move(q0),
           .v0 = std::move(v0),
           .control = std::move(control),
-          .world = {},
+          .world = std::move(world),
           .duration = duration,
           .text = std::move(text)};
 }

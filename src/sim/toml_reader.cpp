@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "formats/files.h"
-#include "formats/text.h"
 #include "model/names.h"
 
 namespace scree {
@@ -69,9 +68,9 @@ toml::table parse_toml_file(const fs::path& file, std::string& text) {
 TomlReader::TomlReader(const toml::table& table, std::string file, std::string name)
     : table_(&table), file_(std::move(file)), name_(std::move(name)) {}
 
-std::optional<double> TomlReader::number(const std::string& key) const {
+std::optional<double> TomlReader::number(const std::string& key, double largest) const {
   const toml::node* node = table_->get(key);
-  return node ? std::optional(to_number(key, *node)) : std::nullopt;
+  return node ? std::optional(to_number(key, *node, largest)) : std::nullopt;
 }
 
 std::optional<int> TomlReader::integer(const std::string& key) const {
@@ -119,6 +118,20 @@ std::optional<TomlReader> TomlReader::table(const std::string& key) const {
   return TomlReader(*node->as_table(), file_, name_.empty() ? key : name_ + "." + key);
 }
 
+std::vector<TomlReader> TomlReader::tables(const std::string& key) const {
+  const toml::node* node = table_->get(key);
+  if (!node) return {};
+  const toml::array* array = node->as_array();
+  if (!array) fail_type(key, *node, fmt::format("tables headed [[{}]]", key));
+  std::vector<TomlReader> result;
+  for (const toml::node& item : *array) {
+    if (!item.is_table()) fail_type(key, item, "a table");
+    result.emplace_back(*item.as_table(), file_,
+                        fmt::format("{}{}[{}]", name_.empty() ? "" : name_ + ".", key, result.size()));
+  }
+  return result;
+}
+
 std::optional<std::vector<double>> TomlReader::numbers(const std::string& key, int count) const {
   const toml::node* node = table_->get(key);
   if (!node) return {};
@@ -146,7 +159,9 @@ void TomlReader::check_keys(const std::vector<std::string>& known) const {
 }
 
 void TomlReader::require(const std::string& key) const {
-  if (!table_->contains(key)) throw InputError(fmt::format("{}: required key \"{}\" is missing", file_, key));
+  if (table_->contains(key)) return;
+  if (!name_.empty()) fail(key, "required key is missing");
+  throw InputError(fmt::format("{}: required key \"{}\" is missing", file_, key));
 }
 
 void TomlReader::fail(const std::string& key, const std::string& what) const {
@@ -156,12 +171,11 @@ void TomlReader::fail(const std::string& key, const std::string& what) const {
   throw InputError(one_line(fmt::format("{}:{}: {}: {}", file_, line, full_key, what)));
 }
 
-double TomlReader::to_number(const std::string& key, const toml::node& node) const {
+double TomlReader::to_number(const std::string& key, const toml::node& node, double largest) const {
   if (!node.is_number()) fail_type(key, node, "a number");
   const double value =
       node.is_integer() ? static_cast<double>(node.as_integer()->get()) : node.as_floating_point()->get();
-  if (!(std::abs(value) <= kLargestNumber))
-    fail_type(key, node, fmt::format("a finite number of at most {:g}", kLargestNumber));
+  if (!(std::abs(value) <= largest)) fail_type(key, node, fmt::format("a finite number of at most {:g}", largest));
   return value;
 }
 

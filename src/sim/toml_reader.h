@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/text.h"
 #include "scree/error.h"
 
 namespace scree {
@@ -24,12 +25,14 @@ class TomlReader {
   std::vector<std::string> keys() const;  // in the order of the file
 
   // An absent key gives nothing, a value of the wrong type throws.
-  std::optional<double> number(const std::string& key) const;  // integer or float, finite, at most 1e12
-  std::optional<int> integer(const std::string& key) const;    // a TOML integer that fits an int
+  // Integer or float, finite, at most `largest` in size.
+  std::optional<double> number(const std::string& key, double largest = kLargestNumber) const;
+  std::optional<int> integer(const std::string& key) const;  // a TOML integer that fits an int
   std::optional<bool> boolean(const std::string& key) const;
   std::optional<std::string> string(const std::string& key) const;  // without control characters
   std::optional<std::vector<std::string>> strings(const std::string& key) const;
   std::optional<TomlReader> table(const std::string& key) const;
+  std::vector<TomlReader> tables(const std::string& key) const;  // an array of tables; none if the key is absent
   // One number where `count` is 1, else an array of `count` numbers.
   std::optional<std::vector<double>> numbers(const std::string& key, int count) const;
 
@@ -39,7 +42,7 @@ class TomlReader {
   template <class Check> void blame(const std::string& key, Check&& check) const;
 
  private:
-  double to_number(const std::string& key, const toml::node& node) const;
+  double to_number(const std::string& key, const toml::node& node, double largest = kLargestNumber) const;
   [[noreturn]] void fail_type(const std::string& key, const toml::node& node, const std::string& expected) const;
 
   const toml::table* table_;

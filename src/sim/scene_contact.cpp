@@ -1,0 +1,216 @@
+#include "sim/scene_contact.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "formats/files.h"
+#include "formats/rpy.h"
+#include "scree/height_field_file.h"
+
+namespace scree {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kSteepest = 1.5;        // [rad] of a slope
+constexpr double kStiffest = 1e30;       // [N/m^p], as CoulombOptions
+constexpr double kUnitTolerance = 1e-6;  // of a quaternion's length
+
+Vec3 vector_or(const TomlReader& table, const char* key, const Vec3& fallback) {
+  const auto numbers = table.numbers(key, 3);
+  return numbers ? Vec3(numbers->data()) : fallback;
+}
+
+double required_number(const TomlReader& table, const char* key) {
+  table.require(key);
+  return *table.number(key);
+}
+
+double positive(const TomlReader& table, const char* key, double value) {
+  if (!(value >= 1e-6)) table.fail(key, fmt::format("{}, expected at least 1e-6 m", value));
+  return value;
+}
+double positive(const TomlReader& table, const char* key) { return positive(table, key, required_number(table, key)); }
+
+Mat3 read_rotation(const TomlReader& table) {
+  const auto rpy = table.numbers("rpy", 3), quaternion = table.numbers("quaternion", 4);
+  if (rpy && quaternion) table.fail("quaternion", "given together with rpy, expected one of them");
+  if (rpy) return rotation_from_rpy(Vec3(rpy->data()));
+  if (!quaternion) return Mat3::Identity();
+  const Quat q((*quaternion)[0], (*quaternion)[1], (*quaternion)[2], (*quaternion)[3]);
+  if (!(std::abs(q.norm() - 1) <= kUnitTolerance))
+    table.fail("quaternion", fmt::format("has length {}, expected 1", q.norm()));
+  return q.normalized().toRotationMatrix();
+}
+
+// +x turned by the heading about z.
+Mat3 read_heading(const TomlReader& table) {
+  return rotation_from_rpy(Vec3(0, 0, table.number("heading").value_or(0)));
+}
+
+fs::path existing_file(const TomlReader& table, const char* key, const fs::path& folder) {
+  table.require(key);
+  const std::string name = *table.string(key);
+  std::error_code error;
+  if (name.empty() || !fs::exists(folder / name, error))
+    table.fail(key, fmt::format("no such file \"{}\"", (folder / name).string()));
+  return folder / name;
+}
+
+void add_plane(const TomlReader& table, Environment& ground, const std::string& name) {
+  table.check_keys({"shape", "name", "point", "normal"});
+  const Vec3 point = vector_or(table, "point", Vec3::Zero()), normal = vector_or(table, "normal", Vec3::UnitZ());
+  table.blame("normal", [&] { ground.add_plane(point, normal, name); });
+}
+
+void add_slope(const TomlReader& table, Environment& ground, const std::string& name) {
+  table.check_keys({"shape", "name", "point", "angle", "heading"});
+  const double angle = required_number(table, "angle");
+  if (!(std::abs(angle) <= kSteepest))
+    table.fail("angle", fmt::format("{}, expected a number in [{}, {}] rad", angle, -kSteepest, kSteepest));
+  const Vec3 normal = read_heading(table) * Vec3(-std::sin(angle), 0, std::cos(angle));
+  ground.add_plane(vector_or(table, "point", Vec3::Zero()), normal, name);
+}
+
+void add_box(const TomlReader& table, Environment& ground, const std::string& name) {
+  table.check_keys({"shape", "name", "position", "rpy", "quaternion", "size"});
+  table.require("size");
+  const Vec3 size = vector_or(table, "size", Vec3::Zero());
+  for (int k = 0; k < 3; ++k) positive(table, "size", size(k));
+  ground.add_box({read_rotation(table), vector_or(table, "position", Vec3::Zero())}, size, name);
+}
+
+void add_stairs(const TomlReader& table, Environment& ground, const std::string& name) {
+  table.check_keys({"shape", "name", "position", "heading", "steps", "rise", "tread", "width", "landing"});
+  table.require("steps");
+  Environment::Stairs stairs;
+  stairs.rise = positive(table, "rise");
+  stairs.tread = positive(table, "tread");
+  stairs.width = positive(table, "width");
+  stairs.landing = positive(table, "landing", table.number("landing").value_or(stairs.landing));
+  stairs.steps = *table.integer("steps");
+  const Pose X_WS{read_heading(table), vector_or(table, "position", Vec3::Zero())};
+  table.blame("steps", [&] { ground.add_stairs(X_WS, stairs, name); });
+}
+
+void add_height_field(const TomlReader& table, const fs::path& folder, Environment& ground, const std::string& name) {
+  table.check_keys({"shape", "name", "file", "origin", "spacing", "low", "high"});
+  const fs::path file = existing_file(table, "file", folder);
+  HeightFieldOptions options;
+  if (const auto origin = table.numbers("origin", 2)) options.origin = Eigen::Vector2d(origin->data());
+  options.spacing = positive(table, "spacing");
+  if (lower_extension(file) == ".csv") {
+    for (const char* key : {"low", "high"})
+      if (table.number(key)) table.fail(key, "a .csv file has its heights in metres, expected no such key");
+  } else {
+    options.low = required_number(table, "low");
+    options.high = required_number(table, "high");
+    if (!(options.low < options.high))
+      table.fail("high", fmt::format("{}, expected more than low, {}", options.high, options.low));
+  }
+  table.blame("file", [&] {
+    ground.add_height_field(std::make_shared<const HeightField>(load_height_field(file, options)), name);
+  });
+}
+
+std::shared_ptr<const ContactLaw> read_coulomb(const TomlReader& table) {
+  table.check_keys({"law", "points", "friction", "directions", "exponent", "depth", "stiffness", "air_force"});
+  CoulombOptions options;
+  // Everything not yet read is at its valid default, so a failing check blames the key just read.
+  const auto set = [&](const char* key, auto& field, const auto& value) {
+    if (!value) return;
+    field = *value;
+    table.blame(key, [&] { options.validate(); });
+  };
+  set("friction", options.friction, table.number("friction"));
+  set("directions", options.directions, table.integer("directions"));
+  set("exponent", options.exponent, table.integer("exponent"));
+  set("depth", options.depth, table.number("depth"));
+  set("stiffness", options.stiffness, table.number("stiffness", kStiffest));
+  set("air_force", options.air_force, table.number("air_force"));
+  if (options.stiffness && table.number("depth"))
+    table.fail("stiffness", "given together with depth, expected one of them");
+  return make_coulomb(options);
+}
+
+std::shared_ptr<const ContactLaw> read_granular(const TomlReader& table, const fs::path& folder) {
+  table.check_keys({"law", "points", "table"});
+  const fs::path file = existing_file(table, "table", folder);
+  std::shared_ptr<const ContactLaw> law;
+  table.blame("table", [&] { throw InputError("granular tables cannot be read yet, expected law = \"coulomb\""); });
+  return law;
+}
+
+std::shared_ptr<const ContactLaw> read_law(const TomlReader& table, const fs::path& folder) {
+  const std::string law = table.string("law").value_or("coulomb");
+  if (law == "coulomb") return read_coulomb(table);
+  if (law == "granular") return read_granular(table, folder);
+  table.fail("law", fmt::format("\"{}\", expected coulomb or granular", law));
+}
+
+ContactCandidates read_candidates(const TomlReader& table) {
+  const std::string name = table.string("points").value_or("automatic");
+  if (name == "automatic") return ContactCandidates::automatic;
+  if (name == "named") return ContactCandidates::named;
+  if (name == "shapes") return ContactCandidates::shapes;
+  if (name == "all") return ContactCandidates::all;
+  table.fail("points", fmt::format("\"{}\", expected automatic, named, shapes or all", name));
+}
+
+}  // namespace
+
+Environment read_environment(const TomlReader& scene, const fs::path& folder) {
+  Environment ground;
+  for (const TomlReader& table : scene.tables("environment")) {
+    table.require("shape");
+    const std::string shape = *table.string("shape");
+    const std::string name = table.string("name").value_or(shape);
+    if (shape == "plane") {
+      add_plane(table, ground, name);
+    } else if (shape == "slope") {
+      add_slope(table, ground, name);
+    } else if (shape == "box") {
+      add_box(table, ground, name);
+    } else if (shape == "stairs") {
+      add_stairs(table, ground, name);
+    } else if (shape == "height-field") {
+      add_height_field(table, folder, ground, name);
+    } else {
+      table.fail("shape", fmt::format("\"{}\", expected plane, slope, box, stairs or height-field", shape));
+    }
+  }
+  return ground;
+}
+
+ContactWorld read_contact(const TomlReader& scene, const fs::path& folder, const Model& model,
+                          Environment environment) {
+  ContactWorld world;
+  world.environment = std::move(environment);
+  ContactCandidates which = ContactCandidates::automatic;
+  const auto table = scene.table("contact");
+  if (table) {
+    world.law = read_law(*table, folder);
+    which = read_candidates(*table);
+  }
+  if (world.environment.solids().empty()) return world;
+  scene.blame("environment", [&] { world.points = contact_candidates(model, which); });
+  if (world.points.empty())
+    scene.fail("environment",
+               fmt::format("model {} has no point to touch it with, expected contact points or collision "
+                           "shapes (contact.points)",
+                           model.name()));
+  return world;
+}
+
+void check_knows_contact(const TomlReader& scene, IntegratorType integrator) {
+  if (knows_contact(integrator)) return;
+  std::vector<std::string> able;
+  for (const IntegratorType type : {IntegratorType::ne_mdp, IntegratorType::ne_nmdp, IntegratorType::ne_zonmdp,
+                                    IntegratorType::pbd_nmdp, IntegratorType::pbd_zonmdp})
+    able.emplace_back(integrator_name(type));
+  scene.fail("environment", fmt::format("integrator \"{}\" knows no contact, expected one of: {}",
+                                        integrator_name(integrator), fmt::join(able, ", ")));
+}
+
+}  // namespace scree
