@@ -36,6 +36,9 @@ namespace {
 constexpr double eps = std::numeric_limits<double>::epsilon();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+// One is common. From a warm start many orders of magnitude larger than the solution each gains some ten digits.
+constexpr int max_refinements = 20;
+
 bool is_tight(double sum, int size) { return sum >= 1 - 2 * eps * size; }
 
 // Finite, and no sum of entries overflows.
@@ -296,22 +299,16 @@ SimplexQpReport SimplexQp::solve(int blocks, int block_size, const double* Q, co
   if (!can_be_added(Q, n * n) || !can_be_added(g, n) || !can_be_added(w, n)) return report;
 
   reserve(blocks, problem.n);
+  if (std::all_of(g, g + n, [](double x) { return x == 0; })) std::fill_n(w, n, 0.0);  // f >= 0 = f(0)
   start(problem, w);
-  bool at_minimum = false;       // of the face
-  double unreleased = infinity;  // the violation when last there was nothing to release
+  bool at_minimum = false;  // of the face
+  int refinements = 0;      // steps in a row with nothing to release
   for (;; ++report.iterations) {
     report.violation = check(problem, w);
     report.converged = report.violation <= options.tolerance;
     if (report.converged || report.iterations >= options.max_iterations) break;
-    if (at_minimum) {
-      if (release(problem, w, options.tolerance)) {
-        unreleased = infinity;
-      } else {  // refine, as long as that helps
-        if (report.violation > unreleased / 2) break;
-        unreleased = report.violation;
-      }
-    }
-    if (!find_direction(problem, w)) break;
+    refinements = at_minimum && !release(problem, w, options.tolerance) ? refinements + 1 : 0;
+    if (refinements > max_refinements || !find_direction(problem, w)) break;
     at_minimum = advance(problem, w);
   }
   return report;
