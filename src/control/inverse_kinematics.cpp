@@ -1,13 +1,15 @@
-// Inverse kinematics by the augmented Lagrangian: minimise
-//   phi(q) = I(q) + y . c(q) + mu/2 |c(q)|^2,   y <- y + mu c,
+// Inverse kinematics in two stages. First the augmented Lagrangian, which is safe far from the solution: minimise
+//   phi(q) = I(q) + y . c(q) + mu/2 |c(q)|^2,   then y <- y + mu c and mu <- 10 mu,
 // where c holds the counted coordinates of (point - target) and I = 1/2 sum_i tr(D_i S_i D_i^T) / m, D_i = T_i -
-// T_i(reference), is the mean squared displacement of all material points, halved (m: total mass). A force f = y + mu c
-// at a point enters gradient and Hessian as the subtree sums of the position-based term do, theory (3.4) and (3.5):
-// P = T [p_B; 1] f^T. Rank-deficient constraints need no care: mu J^T J is never inverted alone.
+// T_i(reference), is half the mean squared displacement of all material points (m: total mass). Then, close by,
+// Newton's method on the optimality conditions dI + J^T y = 0, c = 0, which leaves nothing but rounding. A force f = y
+// + mu c at a point enters gradient and Hessian as the subtree sums of the position-based term do, theory (3.4) and
+// (3.5): P = T [p_B; 1] f^T.
 #include <fmt/format.h>
 
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
+#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 
@@ -19,13 +21,14 @@
 namespace scree {
 namespace {
 
-constexpr double kMiss = 1e-11;        // [m] largest error of a counted coordinate
-constexpr double kSlope = 1e-10;       // [m] largest gradient of the Lagrangian, in the norm of the inverse mass matrix
-constexpr double kFirstPenalty = 1;    // mu: as heavy as the whole robot
-constexpr double kLastPenalty = 1e4;   // the error of a reachable target falls by about this factor per round
-constexpr int kMostIterations = 1000;  // Newton steps in all
-constexpr int kMostInRound = 100;      // Newton steps at one penalty
-constexpr double kLargestTurn = 0.5;   // [rad] of one joint in one step
+constexpr double kMiss = 1e-11;   // [m] largest error of a counted coordinate
+constexpr double kSlope = 1e-10;  // [m] per metre of 1 m + the rms displacement: largest gradient of the Lagrangian, in
+                                  // the norm of the inverse mass matrix
+constexpr double kClose = 1e-2;   // [m] error from which Newton's method is tried,
+constexpr double kStray = 0.1;    // [rad] or [m] and how far it may lead
+constexpr double kLastPenalty = 1e8;
+constexpr int kMostIterations = 100;        // at one penalty
+constexpr double kLargestTurn = 0.5;        // [rad] of one joint in one step
 constexpr double kSmallestCurvature = 0.1;  // in units of the mass matrix, where the Hessian is indefinite
 
 class Search {
@@ -50,15 +53,10 @@ class Search {
 
   InverseKinematicsResult run() {
     InverseKinematicsResult result;
-    double before = std::numeric_limits<double>::infinity();
-    for (mu_ = kFirstPenalty; iterations_ < kMostIterations; mu_ = std::min(10 * mu_, kLastPenalty)) {
-      const bool level = minimise();
-      const double error = rows_ == 0 ? 0 : c_.lpNorm<Eigen::Infinity>();
-      result.converged = level && error <= kMiss;
-      if (result.converged) break;
-      if (mu_ == kLastPenalty && error > 0.5 * before) break;  // more weight does not help: out of reach
-      before = error;
+    for (mu_ = 1; mu_ <= kLastPenalty && !result.converged; mu_ *= 10) {
+      minimise();
       y_ += mu_ * c_;
+      result.converged = error() <= kClose && polish();
     }
     result.q = q_;
     result.iterations = iterations_;
@@ -77,20 +75,26 @@ class Search {
   }
   static std::array<bool, 3> counted(const PointTarget& target) { return {target.x, target.y, target.z}; }
 
+  double error() const { return rows_ == 0 ? 0 : c_.lpNorm<Eigen::Infinity>(); }
+  double slope() const {
+    return free_.empty() ? 0 : std::sqrt(std::max(0.0, gradient_.dot(metric_.llt().solve(gradient_))));
+  }
+  double slope_limit() const { return kSlope * (1 + std::sqrt(2 * std::max(0.0, objective_))); }
+
   // phi at a pose; leaves kinematics, subtree sums and c there.
   double value_at(const Eigen::VectorXd& q) {
     forward_kinematics(tree_, q.data(), zero_.data(), kin_);
-    const double objective = accumulate(tree_, kin_, inertia_);
+    objective_ = accumulate(tree_, kin_, inertia_);
     int row = 0;
     for (const PointTarget& target : targets_) {
       const Vec3 miss = miss_of(target);
       for (int axis = 0; axis < 3; ++axis)
         if (counted(target)[static_cast<size_t>(axis)]) c_(row++) = miss(axis);
     }
-    return objective + y_.dot(c_) + mu_ / 2 * c_.squaredNorm();
+    return objective_ + y_.dot(c_) + mu_ / 2 * c_.squaredNorm();
   }
 
-  // Gradient and Hessian of phi and the metric, over the free dofs, at the pose of the last value_at().
+  // J, gradient and Hessian of phi and the metric, over the free dofs, at the pose of the last value_at().
   void differentiate() {
     const Eigen::Index n = tree_.nv;
     Eigen::MatrixXd J = Eigen::MatrixXd::Zero(rows_, n);
@@ -120,35 +124,82 @@ class Search {
     exact = exact.selfadjointView<Eigen::Upper>();
     mass = mass.selfadjointView<Eigen::Upper>();
     exact += mu_ * J.transpose() * J;
+    J_ = J(Eigen::all, free_);
     gradient_ = gradient_all(free_);
     hessian_ = exact(free_, free_);
     metric_ = mass(free_, free_);
     metric_.diagonal().array() += 1e-9;  // massless ends of chains
   }
 
-  // Newton on phi from q_. True if the gradient ends below kSlope.
-  bool minimise() {
+  // Newton on phi from q_, until its gradient is small or nothing helps.
+  void minimise() {
     double value = value_at(q_);
-    for (int k = 0; k < kMostInRound && iterations_ < kMostIterations; ++k) {
+    for (int k = 0; k < kMostIterations && !free_.empty(); ++k) {
       differentiate();
-      if (free_.empty()) return true;
-      const double slope = std::sqrt(std::max(0.0, gradient_.dot(metric_.llt().solve(gradient_))));
-      const bool level = slope <= kSlope;
+      const bool level = slope() <= std::max(1.0, mu_) * slope_limit();
       Eigen::VectorXd direction;
       const Eigen::LLT<Eigen::MatrixXd> factor(hessian_);
       if (factor.info() == Eigen::Success) {
-        if (level) return true;
+        if (level) return;
         direction = -factor.solve(gradient_);
       } else if (!descend_saddle(level, direction)) {
-        return level;
+        return;
       }
       ++iterations_;
       if (!line_search(direction, value)) {
-        value = value_at(q_);
-        return level;
+        value_at(q_);
+        return;
       }
     }
-    return false;
+  }
+
+  // Newton on the optimality conditions from (q_, y_), down to rounding:
+  //   [ H  J^T ] [ delta ]     [ dI + J^T y ]
+  //   [ J   0  ] [ dy    ] = - [     c      ],   H = d2I + sum y d2c,
+  // in coordinates in which the mass matrix is 1. Least squares: constraints may repeat each other or be void. True if
+  // the conditions hold at its end; otherwise the pose is the one it started from.
+  bool polish() {
+    if (free_.empty()) return error() <= kMiss;
+    const Eigen::VectorXd q_start = q_, y_start = y_;
+    const double mu = mu_;
+    mu_ = 0;
+    const Eigen::Index n = std::ssize(free_), size = n + rows_;
+    Eigen::VectorXd q_before = q_, y_before = y_;
+    double best = std::numeric_limits<double>::infinity();
+    for (int k = 0; k < kMostIterations; ++k) {
+      value_at(q_);
+      differentiate();
+      const double residual = std::max(slope() / slope_limit(), error() / kMiss);
+      if (!(residual < best)) break;
+      best = residual;
+      q_before = q_;
+      y_before = y_;
+      const Eigen::LLT<Eigen::MatrixXd> metric(metric_);
+      const auto L = metric.matrixL();
+      Eigen::MatrixXd K = Eigen::MatrixXd::Zero(size, size);
+      Eigen::VectorXd right(size);
+      const Eigen::MatrixXd half = L.solve(hessian_);
+      K.topLeftCorner(n, n) = L.solve(half.transpose());
+      K.topRightCorner(n, rows_) = L.solve(J_.transpose());
+      K.bottomLeftCorner(rows_, n) = K.topRightCorner(n, rows_).transpose();
+      right << -L.solve(gradient_), -c_;
+      Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> factor;
+      factor.setThreshold(1e-11);
+      factor.compute(K);
+      const Eigen::VectorXd step = factor.solve(right);
+      Eigen::VectorXd delta = Eigen::VectorXd::Zero(tree_.nv);
+      delta(free_) = Eigen::VectorXd(metric.matrixU().solve(step.head(n)));
+      if (!(delta.lpNorm<Eigen::Infinity>() <= kStray)) break;
+      apply_displacement(tree_, delta.data(), q_.data());
+      y_ += step.tail(rows_);
+      ++iterations_;
+    }
+    const bool solved = best <= 1;
+    q_ = solved ? q_before : q_start;
+    y_ = solved ? y_before : y_start;
+    mu_ = mu;
+    value_at(q_);
+    return solved;
   }
 
   // Where the Hessian is indefinite: Newton with the sizes of its eigenvalues, or down the most negative one from a
@@ -198,10 +249,10 @@ class Search {
   Kinematics<double> kin_;
   PositionBased<double> inertia_;
   Eigen::VectorXd zero_, q_, c_, y_, gradient_;
-  Eigen::MatrixXd hessian_, metric_;
+  Eigen::MatrixXd J_, hessian_, metric_;
   std::vector<int> free_;
   int rows_ = 0, iterations_ = 0;
-  double mu_ = kFirstPenalty;
+  double mu_ = 1, objective_ = 0;
 };
 
 void check_body(const Model& model, const char* what, BodyIndex body) {

@@ -20,15 +20,15 @@ class MotionReader {
  public:
   MotionReader(const TomlReader& root, const Model& model) : root_(root), model_(model) {
     if (const auto base = root.string("base")) {
-      if (*base != "free" && *base != "frozen")
-        root.fail("base", fmt::format("\"{}\", expected \"free\" or \"frozen\"", *base));
-      base_is_free_ = *base == "free";
+      if (*base != "free" && *base != "planar" && *base != "frozen")
+        root.fail("base", fmt::format("\"{}\", expected \"free\", \"planar\" or \"frozen\"", *base));
+      base_ = *base;
     }
     read_axes();
     read_points();
     read_groups();
     read_neutral();
-    for (int i = 0; !base_is_free_ && i < std::ssize(model.bodies()); ++i)
+    for (int i = 0; base_ == "frozen" && i < std::ssize(model.bodies()); ++i)
       if (is_base(i)) frozen_.emplace_back(i);
   }
 
@@ -187,9 +187,24 @@ class MotionReader {
     return integrate_position(model_, neutral_, v, 1);
   }
 
+  // A planar base moves in x and z and pitches: of the points at its origin and one metre along x and z from there,
+  // none may leave its place in y.
+  void hold_plane(const Eigen::VectorXd& q, std::vector<PointTarget>& targets) const {
+    const std::vector<Pose> X_WB = body_poses(model_, q);
+    for (int i = 0; i < std::ssize(model_.bodies()); ++i) {
+      if (!is_base(i)) continue;
+      const Pose& X = X_WB[static_cast<size_t>(i)];
+      for (const Vec3& at : {Vec3(0, 0, 0), Vec3(1, 0, 0), Vec3(0, 0, 1)})
+        targets.push_back(
+            {.body = BodyIndex(i), .p_B = X.R.transpose() * at, .target = X.p + at, .x = false, .z = false});
+    }
+  }
+
   Eigen::VectorXd reach(const TomlReader& keyframe) const {
-    const InverseKinematicsResult found =
-        inverse_kinematics(model_, base_is_free_ ? reference() : neutral_, targets_, frozen_);
+    const Eigen::VectorXd near = base_ == "frozen" ? neutral_ : reference();
+    std::vector<PointTarget> targets = targets_;
+    if (base_ == "planar") hold_plane(near, targets);
+    const InverseKinematicsResult found = inverse_kinematics(model_, near, targets, frozen_);
     if (found.converged) return found.q;
     const std::vector<Pose> X_WB = body_poses(model_, found.q);
     size_t worst = 0;
@@ -211,7 +226,7 @@ class MotionReader {
 
   const TomlReader& root_;
   const Model& model_;
-  bool base_is_free_ = true;
+  std::string base_ = "free";
   std::array<bool, 3> counts_ = {true, true, true};
   std::vector<std::string> names_;  // of the points, in the order of targets_
   std::vector<PointTarget> targets_, start_;
