@@ -1,5 +1,5 @@
-// The replay page in a real browser. Environment:
-//   SCREE_MAKE_REPLAY  executable that writes the replays of make_replay.cpp into a directory
+// The replay and study pages in a real browser. Environment:
+//   SCREE_MAKE_REPLAY  executable that writes the pages of make_replay.cpp into a directory
 //   SCREE_VIEWER_DIR   directory whose node_modules hold playwright-core
 //   SCREE_REPLAY_DIR   where the replays go
 //   SCREE_REPLAY_HTML  instead of the generated main replay: one written by `scree sim --html` (optional)
@@ -188,6 +188,7 @@ pageTest('texts: title, decimation, settings, status', replay('all_shapes'), asy
   assert.equal(await page.textContent('#title'), 'Every shape, every joint');
   assert.match(await page.textContent('#subtitle'), /every 4th of 801 recorded rows/);
   assert.equal(await page.locator('#settings tr').count(), 4);
+  for (const id of ['forces', 'contact-info']) assert.ok(await page.isHidden(`#${id}`), `${id} without contacts`);
   assert.match(await page.textContent('#settings'), /gravity.*-9\.81/s);
   assert.ok(await page.isHidden('#banner'));
   const unnamed = await page.evaluate(() => Array.from(document.querySelectorAll('button, select, input'))
@@ -221,6 +222,149 @@ pageTest('toggles change the picture, dark changes the page', replay('all_shapes
   await page.keyboard.press('d');
   assert.equal(await background(), light);
 });
+
+// --- contact -------------------------------------------------------------------------------------------------------
+
+const arrowCount = (page) => page.evaluate(() => window.scree.view.contacts?.shafts.count ?? -1);
+
+pageTest('contacts: arrows where the frame has forces, none where it has none', replay('contact'), async (page) => {
+  const counts = await page.evaluate(() => {
+    const {first} = window.scree.replay.contact.contacts;
+    return Array.from(first.slice(1), (end, k) => end - first[k]);
+  });
+  const times = await page.evaluate(() => Array.from(window.scree.replay.frames.time));
+  assert.ok(counts.includes(0) && counts.includes(2));
+  for (const [k, time] of times.entries()) {
+    await page.evaluate((t) => window.scree.player.seek(t), time);
+    assert.equal(await arrowCount(page), counts[k], `frame ${k}`);
+    assert.equal(await page.evaluate(() => window.scree.view.contacts.touching.count), counts[k]);
+    assert.equal(await page.evaluate(() => window.scree.view.contacts.idle.count), 4 - counts[k]);
+  }
+});
+
+pageTest('contacts: an arrow is as long as the legend says and between frames in between', replay('contact'), async (page) => {
+  assert.match(await page.textContent('#scale'), /Force arrows: 0\.1 m is 200 N/);
+  const lengths = (t) => page.evaluate((time) => {
+    window.scree.player.seek(time);
+    const {shafts, heads, shown} = window.scree.view.contacts;
+    const matrix = shafts.matrix.clone();
+    const reach = (mesh, k) => { mesh.getMatrixAt(k, matrix); return Math.hypot(...matrix.elements.slice(4, 7)); };
+    return shown.map((c, k) => [c.point, c.force.length(), reach(shafts, k) + reach(heads, k), c.position.x]);
+  }, t);
+  const times = await page.evaluate(() => Array.from(window.scree.replay.frames.time));
+  const [a, b, half] = [await lengths(times[27]), await lengths(times[28]), await lengths((times[27] + times[28]) / 2)];
+  assert.ok(a.length > 0 && a.length === b.length && a.length === half.length);
+  for (const [, force, length] of [...a, ...b, ...half])
+    assert.ok(Math.abs(length - force / 2000) < 1e-4 * length, `${length} m for ${force} N`);  // float32 matrices
+  half.forEach(([point, , , x], k) => {
+    assert.equal(point, a[k][0]);
+    assert.ok(Math.abs(x - (a[k][3] + b[k][3]) / 2) < 1e-6);
+  });
+});
+
+pageTest('contacts: the toggle hides and shows the arrows, the corner tells what they are', replay('contact'), async (page) => {
+  await page.evaluate(() => window.scree.player.seek(1.3));
+  const shown = (await picture(page)).hash;
+  assert.equal(await page.getAttribute('#forces', 'aria-pressed'), 'true');
+  await page.click('#forces');
+  assert.notEqual((await picture(page)).hash, shown);
+  await page.click('#forces');
+  assert.equal((await picture(page)).hash, shown);
+  assert.match(await page.textContent('#contact-info'), /^2 contacts, [\d.]+ N in all, deepest 0\.01\d* m$/);
+
+  const place = await page.evaluate(() => {
+    const {view} = window.scree;
+    const box = document.getElementById('view').getBoundingClientRect();
+    const p = view.shownContacts[0].position.clone().project(view.camera);
+    return [box.left + (0.5 + 0.5 * p.x) * box.width, box.top + (0.5 - 0.5 * p.y) * box.height];
+  });
+  await page.mouse.move(...place);
+  assert.match(await page.textContent('#tip'), /^foot\d on ground\n[\d.]+ N \(.*\)\ndepth 0\.01/);
+  await page.mouse.move(place[0] + 80, place[1] + 80);
+  assert.ok(await page.isHidden('#tip'));
+});
+
+pageTest('contacts: plots of base and ground, marks of subdivided steps', replay('contact'), async (page) => {
+  const titles = await page.locator('#plots h2').allTextContents();
+  for (const title of ['Base height [m]', 'Base tilt from vertical [rad]', 'Travelled along x [m]', 'Total normal force [N]',
+                       'Deepest penetration [m]', 'Outer iterations, per recorded row'])
+    assert.ok(titles.includes(title), title);
+  const marks = (kind) => page.evaluate((k) =>
+    (document.querySelector(`#marks .${k}`).getAttribute('d').match(/M[\d.]+/g) ?? []).map((m) => Number(m.slice(1))), kind);
+  // Rows 9, 18, ... of 60 are subdivided, every other of them after a rejected try.
+  assert.deepEqual(await marks('subdivided'), [150, 450, 750]);
+  assert.deepEqual(await marks('rejected'), [300, 600, 900]);
+  const {width} = await page.locator('#marks').boundingBox();
+  assert.ok(width > 200, `marks are ${width} px wide`);
+});
+
+pageTest('contacts: terrain has no grid through it', replay('terrain'), async (page) => {
+  assert.equal(await page.evaluate(() => window.scree.view.grid.visible), false);
+  assert.ok((await picture(page)).colours > 200);
+  assert.equal(await page.textContent('#scale'), 'Force arrows: 0.1 m is 200 N');
+});
+
+pageTest('contacts: the ground goes with a robot that walks far, its pattern stays', replay('far'), async (page) => {
+  const where = await page.evaluate(() => {
+    const {view, player} = window.scree;
+    player.seek(player.end);
+    const [disc] = view.ground.discs;
+    const square = 2 * disc.square;
+    return {x: disc.object.position.x, z: disc.object.position.z, grid: view.groundHeight, centre: view.centre.x,
+            phase: (disc.object.position.x / square - disc.texture.offset.x) % 1};
+  });
+  assert.ok(where.centre > 8);
+  assert.ok(Math.abs(where.x - where.centre) < 1e-9);
+  assert.equal(where.z, -0.02);
+  assert.equal(where.grid, -0.02);
+  assert.ok(Math.abs(where.phase - Math.round(where.phase)) < 1e-6);
+});
+
+// --- the study page ------------------------------------------------------------------------------------------------
+
+const inkOfCharts = (page) => page.evaluate(() => Array.from(document.querySelectorAll('figure .plot canvas'), (canvas) => {
+  const pixels = new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+  return new Set(pixels).size;
+}));
+
+pageTest('study: the table has every row with its verdict, text stays text', replay('study'), async (page) => {
+  assert.equal(await page.textContent('#title'), 'Step size and error');
+  const rows = await page.locator('#rows tbody tr').evaluateAll((all) => all.map((row) => Array.from(row.cells, (c) => c.textContent)));
+  assert.deepEqual(rows, [
+    ['order of accuracy', '', '1', '1.02', '0.95 to 1.05', 'reproduced'],
+    ['time per step', 'ms', '14.2', '0.83', '', 'reported'],
+    ['largest stable step', 's', '0.05', '0.02 <b>not bold</b>', 'at least 0.05', 'differs'],
+  ]);
+  const colours = await page.locator('.badge').evaluateAll((all) => all.map((b) => getComputedStyle(b).backgroundColor));
+  assert.equal(new Set(colours).size, 3);
+  assert.equal(await page.locator('#settings tr').count(), 2);
+});
+
+pageTest('study: charts are drawn, curves can be hidden, dark redraws them', replay('study'), async (page) => {
+  const ink = await inkOfCharts(page);
+  assert.equal(ink.length, 3);
+  for (const colours of ink) assert.ok(colours > 20, `a chart has ${colours} colours`);
+  const canvas = () => page.evaluate(() => document.querySelector('figure canvas').toDataURL());
+  const before = await canvas();
+  const curve = page.locator('figure .legend button').first();
+  await curve.click();
+  assert.equal(await curve.getAttribute('aria-pressed'), 'false');
+  await page.waitForFunction((old) => document.querySelector('figure canvas').toDataURL() !== old, before);
+  await page.click('#theme');
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'dark');
+  const axes = await page.evaluate(() => window.scree.charts.map(({plot}) => [plot.scales.x.distr, plot.scales.y.distr]));
+  assert.deepEqual(axes, [[3, 3], [1, 1], [1, 3]]);
+  // Curves on different x share one axis without gaps: 41 and 601 points, some at the same time.
+  const counts = await page.evaluate(() => window.scree.charts[1].plot.data.map((c) => c.filter((v) => v !== null && v !== undefined).length));
+  assert.deepEqual(counts.slice(1), [41, 601]);
+});
+
+pageTest('study: readable on a phone', replay('study'), async (page) => {
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  const widths = await page.locator('figure').evaluateAll((all) => all.map((f) => f.getBoundingClientRect().width));
+  for (const width of widths) assert.ok(width > 300 && width <= 360, `a figure is ${width} px wide`);
+  for (const colours of await inkOfCharts(page)) assert.ok(colours > 20);
+}, {viewport: {width: 360, height: 640}});
 
 pageTest('following keeps the centre of mass in place on the screen', replay('all_shapes'), async (page) => {
   const offset = () => page.evaluate(() => window.scree.view.orbit.target.clone().sub(window.scree.view.centre).toArray());

@@ -93,6 +93,10 @@ def test_energy_of_a_pendulum(pendulum):
     assert np.ptp(kinetic + potential) < 1.5e-4
 
 
+def test_a_run_without_an_environment_has_no_contacts(joints):
+    assert "contacts" not in joints and "environment" not in joints and "outer" not in joints["report"]
+
+
 def test_the_model_and_the_scene_are_inside(joints):
     assert joints["model/urdf"][()].decode().lstrip().startswith("<")
     assert joints["scene"][()].decode() == (SCENES / "joints.toml").read_text()
