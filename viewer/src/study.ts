@@ -32,10 +32,14 @@ const number = (value: number | string | null): string => {
   return size < 1e-3 || size >= 1e6 ? value.toExponential(3) : String(Number(value.toPrecision(4)));
 };
 
-// On a logarithmic axis plain numbers around 1, powers of ten beyond.
+// On a logarithmic axis plain numbers around 1, powers of ten beyond; uPlot also has a tick where the axis begins.
 const texts = (ticks: (number | null)[], log: boolean): string[] => {
   if (!log) return tickTexts(ticks, false);
-  return ticks.map((v) => (v === null ? '' : v >= 0.009 && v < 1e3 ? String(Number(v.toPrecision(3))) : v.toExponential(0).replace('+', '')));
+  const round = (v: number) => Math.abs(Number(v.toPrecision(1)) - v) < 1e-6 * v;
+  return ticks.map((v) => {
+    if (v === null || !round(v)) return '';
+    return v >= 0.009 && v < 1e3 ? String(Number(v.toPrecision(1))) : v.toExponential(0).replace('+', '');
+  });
 };
 
 function fillTable(rows: Row[]): void {
