@@ -34,12 +34,6 @@ Model read_model(const TomlReader& scene, const fs::path& folder, const SceneOve
   return load_urdf(file, options, &report);
 }
 
-Dissipation dissipation_from_name(const std::string& name) {
-  if (name == "contact") return Dissipation::contact;
-  if (name == "total") return Dissipation::total;
-  throw InputError("\"" + name + "\", expected contact or total");
-}
-
 StepOptions read_step_options(const TomlReader& scene, bool has_ground) {
   StepOptions options;
   if (has_ground) options.integrator = IntegratorType::ne_nmdp;
