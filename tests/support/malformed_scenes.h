@@ -100,7 +100,7 @@ inline std::vector<MalformedScene> malformed_scenes() {
       {"dt_nan", plane + "[step]\ndt = nan\n", ":6: step.dt: nan, expected a finite number"},
       {"dt_long", plane + "[step]\ndt = 10.5\n", ":6: step.dt: step: dt is 10.5, expected a number in [1e-9, 10] s"},
       {"dissipation", plane + "[step]\ndissipation = \"most\"\n",
-       ":6: step.dissipation: \"most\", expected contact or total"},
+       ":6: step.dissipation: dissipation \"most\" is unknown, expected one of: contact, total"},
       {"max_outer", plane + "[step]\nmax_outer = 0\n", ":6: step.max_outer: step: max_outer is 0, expected"},
       {"explicit_pd", plane + "[step]\nexplicit_pd = 1\n", ":6: step.explicit_pd: 1, expected true or false"},
       {"integrator_without_contact", plane + "[step]\nintegrator = \"pbd\"\n",
