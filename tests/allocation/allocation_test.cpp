@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "scree/dynamics.h"
+#include "scree/environment.h"
 #include "scree/simulation.h"
 #include "scree/urdf.h"
 #include "support/allocation_guard.h"
@@ -93,6 +94,23 @@ TEST(Dynamics, AllocatesNothing) {
   dynamics.kinetic_energy(v);
   dynamics.momentum(v);
   EXPECT_EQ(guard.count(), 0);
+}
+
+TEST(Environment, DistanceAllocatesNothing) {
+  test::Random random(53);
+  Environment ground;
+  ground.add_plane(Vec3::Zero(), Vec3::UnitZ());
+  ground.add_box({}, Vec3::Ones());
+  Eigen::MatrixXd heights(6, 5);
+  for (double& h : heights.reshaped()) h = test::uniform(random, -0.3, 0.3);
+  ground.add_height_field(std::make_shared<const HeightField>(heights, Eigen::Vector2d(-1, -1), 0.5));
+  test::AllocationGuard guard;
+  double sum = 0;
+  for (int k = 0; k < 1000; ++k) {
+    const Vec3 p = test::random_vector(random, 2);
+    for (size_t solid = 0; solid < 3; ++solid) sum += ground.distance(solid, p).value + ground.distance_bound(solid, p);
+  }
+  EXPECT_EQ(guard.count(), 0) << sum;
 }
 
 }  // namespace
