@@ -49,7 +49,7 @@ class SimplexQp {
   std::vector<char> tight_;                          // of block b: held at sum 1
   std::vector<int> pivot_;                           // of block b: the variable its sum determines, -1 if not tight
   std::vector<int> variable_;                        // of reduced variable i
-  std::vector<double> reduced_, right_, floor_;      // equations of an active set; least pivots of their factors
+  std::vector<double> reduced_, right_, size_;       // equations of an active set; what their diagonal is made of
   std::vector<double> column_;
 };
 

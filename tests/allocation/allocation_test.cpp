@@ -8,8 +8,10 @@
 #include "scree/environment.h"
 #include "scree/simulation.h"
 #include "scree/urdf.h"
+#include "solvers/simplex_qp.h"
 #include "support/allocation_guard.h"
 #include "support/random_tree.h"
+#include "support/simplex_problems.h"
 
 void* volatile escape = nullptr;  // a compiler may drop a pair of new and delete that nobody sees
 
@@ -111,6 +113,25 @@ TEST(Environment, DistanceAllocatesNothing) {
     for (size_t solid = 0; solid < 3; ++solid) sum += ground.distance(solid, p).value + ground.distance_bound(solid, p);
   }
   EXPECT_EQ(guard.count(), 0) << sum;
+}
+
+// Smaller and differently shaped problems than those seen before, cold and warm.
+TEST(SimplexQp, AllocatesOnlyWhenTheProblemGrows) {
+  test::Random random(53);
+  std::vector<test::SimplexProblem> problems;
+  for (const auto& [blocks, size] : {std::pair(16, 6), std::pair(4, 6), std::pair(6, 16), std::pair(1, 3)})
+    problems.push_back(test::random_problem(random, blocks, size, {.beta = 1e-9, .zero = 0.3, .parallel = 0.2}));
+  SimplexQp qp;
+  Eigen::VectorXd w = Eigen::VectorXd::Zero(96);
+  const auto solve = [&](const test::SimplexProblem& p) {
+    w.setZero();
+    for (int start = 0; start < 2; ++start)
+      EXPECT_TRUE(qp.solve(p.blocks, p.size, p.Q.data(), p.g.data(), w.data()).converged);
+  };
+  solve(problems[0]);
+  test::AllocationGuard guard;
+  for (const test::SimplexProblem& p : problems) solve(p);
+  EXPECT_EQ(guard.count(), 0);
 }
 
 }  // namespace
