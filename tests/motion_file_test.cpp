@@ -355,8 +355,8 @@ Model leg() {
   ModelBuilder builder("leg");
   test::add_rod(builder, "upper", "world", 0, 1, 0.5);
   test::add_rod(builder, "lower", "upper", 0.5, 1, 0.4);
-  builder.add_contact_point("lower", {.name = "foot", .p_B = Vec3(0, 0, -0.4)});
-  builder.add_contact_point("upper", {.name = "knee", .p_B = Vec3(0, 0, -0.5)});
+  builder.add_contact_point("lower", {.name = "foot", .body = {}, .p_B = Vec3(0, 0, -0.4)});
+  builder.add_contact_point("upper", {.name = "knee", .body = {}, .p_B = Vec3(0, 0, -0.5)});
   return builder.build();
 }
 const char* const kLeg = "points = [\"foot\"]\n[neutral]\nupper_hinge = 0.4\nlower_hinge = -0.8\n";  // 4 lines
@@ -430,7 +430,7 @@ TEST(MotionFile, MistakesNameFileLineAndKeyframeOnOneLine) {
        ":9: keyframe 1.move.foot: moves foot a second time, expected once"},
       {"axes = \"xz\"\n" + head + move + "{ foot = [0, 0.1, 0] }\n",
        ":8: keyframe 1.move.foot: moves by 0.1 along y, expected 0: axes leaves it out"},
-      {head + move + "{ foot = [0, 0.25, 0] }\n", "misses the target of foot at (0.0000, 0.2500, -0.8290) by 0.25 m"},
+      {head + move + "{ foot = [0, 0.25, 0] }\n", "misses the target of foot at (-0.0389, 0.2500, -0.8290) by 0.25 m"},
       {head + move + "{ foot = [0, 0, -0.3] }\n",
        ":7: keyframe 1.move: the nearest pose found misses the target of foot"},
       {"loop_from = 1\n" + head + move + "{}\n", ":1: loop_from: 1, expected a keyframe in [0, 0]"},

@@ -11,7 +11,9 @@
 #include <Eigen/Eigenvalues>
 #include <Eigen/QR>
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 
 #include "dynamics/position_based.h"
 #include "scree/error.h"
@@ -24,8 +26,8 @@ namespace {
 constexpr double kMiss = 1e-11;   // [m] largest error of a counted coordinate
 constexpr double kSlope = 1e-10;  // [m] per metre of 1 m + the rms displacement: largest gradient of the Lagrangian, in
                                   // the norm of the inverse mass matrix
-constexpr double kClose = 1e-2;   // [m] error from which Newton's method is tried,
-constexpr double kStray = 0.1;    // [rad] or [m] and how far it may lead
+constexpr double kClose = 1e-2;   // [m] error from which Newton's method is tried
+constexpr double kStray = 0.1;    // [rad] or [m] largest step of Newton's method
 constexpr double kLastPenalty = 1e8;
 constexpr int kMostIterations = 100;        // at one penalty
 constexpr double kLargestTurn = 0.5;        // [rad] of one joint in one step

@@ -55,6 +55,15 @@ TEST(Step, AllocatesNothingAfterWarmUp) {
   }
 }
 
+TEST(Motion, SamplingAllocatesNothing) {
+  const Model model = load_urdf(SCREE_SOURCE_DIR "/models/robosimian-planar.urdf");
+  const Motion motion = load_motion(SCREE_SOURCE_DIR "/motions/robosimian-walk.toml", model);
+  Eigen::VectorXd q = model.neutral_position(), v = Eigen::VectorXd::Zero(model.nv());
+  test::AllocationGuard guard;
+  for (double t = -1; t < 10; t += 0.01) motion.sample(t, q, v);
+  EXPECT_EQ(guard.count(), 0);
+}
+
 // Spinning so fast that every step is subdivided, and failing steps, must not allocate either.
 TEST(Step, AllocatesNothingWhenSubdividingOrFailing) {
   ModelBuilder builder("spinner");
