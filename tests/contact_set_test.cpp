@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "scree/kinematics.h"
@@ -111,7 +112,7 @@ TYPED_TEST(ContactStage, ForcesAndVelocitiesHaveTheDerivativesTheyClaim) {
     stage.begin(c.state, c.h, Vec3(0, 0, -9.81));
     ContactSet set(c.model(), c.world);
     stage.set_trial(c.delta.data());
-    set.select(stage.trial(), 100, 9.81);
+    set.select(stage.trial(), 100, 9.81, true);
     ASSERT_EQ(set.size(), 6);
     const auto at = [&](const Eigen::VectorXd& delta, Eigen::VectorXd& forces, Eigen::VectorXd& u) {
       stage.set_trial(delta.data());
@@ -125,7 +126,7 @@ TYPED_TEST(ContactStage, ForcesAndVelocitiesHaveTheDerivativesTheyClaim) {
     Eigen::VectorXd forces, u, f_plus, f_minus, u_plus, u_minus;
     at(c.delta, forces, u);
     Eigen::MatrixXd J = Eigen::MatrixXd::Zero(n, n), U(18, n), B(n, set.weight_count());
-    set.add_jacobian(stage.trial(), c.w, true, J.data());
+    set.add_jacobian(stage.trial(), c.w, J.data());
     set.velocity_rows(stage, U);
     set.force_columns(stage.trial(), B);
     EXPECT_LE(largest(B * c.w - forces), 1e-12 * (1 + largest(forces)));  // forces are linear in the weights
@@ -153,53 +154,44 @@ TYPED_TEST(ContactStage, ForcesAndVelocitiesHaveTheDerivativesTheyClaim) {
   EXPECT_GT(compared, 9 * skipped);
 }
 
-// Zeroth order: forces that are constant in the world, at surface points that move: differences of J(x)^T f.
-TYPED_TEST(ContactStage, ZerothOrderIsTheDerivativeOfConstantForces) {
+// Zeroth order learns the slope by depth from two evaluations. A Coulomb law depends on nothing else, so the Jacobian
+// tends to that of first order as the two come together: with first order, since a chord's slope is that of its middle.
+TYPED_TEST(ContactStage, ZerothOrderLearnsTheDerivative) {
   test::Random random(82);
+  int compared = 0;
   for (int trial = 0; trial < kTrees; ++trial) {
-    const Case c = random_case(random, coulomb_everywhere(3));
+    Case c = random_case(random, make_coulomb({.stiffness = 3000}));
     const int n = c.model().nv();
     TypeParam stage(c.model());
     stage.begin(c.state, c.h, Vec3(0, 0, -9.81));
-    ContactSet set(c.model(), c.world);
-    stage.set_trial(c.delta.data());
-    set.select(stage.trial(), 100, 9.81);
-    set.evaluate(stage.trial());
-    std::vector<Contact> contacts;
-    set.report(stage.trial(), c.w, contacts);
-    ASSERT_EQ(contacts.size(), 6u);
-    Eigen::MatrixXd J = Eigen::MatrixXd::Zero(n, n);
-    set.add_jacobian(stage.trial(), c.w, false, J.data());
-
-    const auto forces_at = [&](const Eigen::VectorXd& delta) {
+    const Eigen::VectorXd direction = test::random_velocity(random, c.model());
+    double least = 1;  // [m] change of depth between the two evaluations
+    const auto jacobian = [&](bool first_order, double away) {
+      ContactSet set(c.model(), c.world);
+      std::vector<Contact> there, here;
+      const Eigen::VectorXd delta = c.delta + away * direction;
       stage.set_trial(delta.data());
-      const Kinematics<double>& kin = stage.trial();
-      set.evaluate(kin);
-      std::vector<Contact> moved;
-      set.report(kin, c.w, moved);
-      Eigen::VectorXd forces = Eigen::VectorXd::Zero(n);
-      for (size_t k = 0; k < contacts.size(); ++k) {
-        const size_t node = static_cast<size_t>(c.world.points[static_cast<size_t>(contacts[k].point)].body.value());
-        const V3<double> x = to_v3(moved[k].position) - kin.origin, f = to_v3(contacts[k].force);
-        for (int a = c.model().tree().last_dof[node]; a >= 0; a = c.model().tree().dof_parent[static_cast<size_t>(a)])
-          forces(a) -= dot(kin.xi[static_cast<size_t>(a)], Wrench<double>{cross(x, f), f});
-      }
-      return forces;
+      set.select(stage.trial(), 100, 9.81, first_order);
+      set.evaluate(stage.trial());
+      set.report(stage.trial(), c.w, there);
+      stage.set_trial(c.delta.data());
+      set.evaluate(stage.trial());
+      set.report(stage.trial(), c.w, here);
+      if (there.size() != here.size()) least = 0;
+      for (size_t k = 0; k < std::min(there.size(), here.size()); ++k)
+        least = std::min(least, std::abs(there[k].depth - here[k].depth));
+      Eigen::MatrixXd J = Eigen::MatrixXd::Zero(n, n);
+      set.add_jacobian(stage.trial(), c.w, J.data());
+      return J;
     };
-    const double step = 1e-5;
-    Eigen::VectorXd forces = Eigen::VectorXd::Zero(n);
-    stage.set_trial(c.delta.data());
-    set.evaluate(stage.trial());
-    set.add_forces(stage.trial(), c.w, forces.data());
-    EXPECT_LE(largest(forces - forces_at(c.delta)), 1e-12 * (1 + largest(forces)));
-    for (int a = 0; a < n; ++a) {
-      const Eigen::VectorXd difference = (forces_at(c.delta + step * Eigen::VectorXd::Unit(n, a)) -
-                                          forces_at(c.delta - step * Eigen::VectorXd::Unit(n, a))) /
-                                         (2 * step);
-      // third derivatives are of the size of the forces times curvatures up to 1/distance^2: truncation 1e-10 * 100
-      EXPECT_LE(largest(J.col(a) - difference), 1e-7 * (1 + largest(forces))) << "tree " << trial;
-    }
+    const Eigen::MatrixXd exact = jacobian(true, 1e-3);
+    const double coarse = largest(jacobian(false, 1e-3) - exact), fine = largest(jacobian(false, 1e-4) - exact);
+    if (coarse == 0 || least < 2e-6) continue;  // nothing touches, or too little changes to learn from
+    ++compared;
+    // A tenth, with room for second order and rounding.
+    EXPECT_LE(fine, 0.15 * coarse + 1e-6 * largest(exact)) << "tree " << trial;
   }
+  EXPECT_GE(compared, kTrees / 3);
 }
 
 // The velocity of a contact point is that of its material point: a rolling wheel has none where it touches.
@@ -229,7 +221,7 @@ TYPED_TEST(ContactStage, ARollingWheelTouchesAtRest) {
     stage.begin(state, h, Vec3::Zero());
     const Eigen::VectorXd delta = h * state.v;
     stage.set_trial(delta.data());
-    set.select(stage.trial(), 1, 9.81);
+    set.select(stage.trial(), 1, 9.81, true);
     set.evaluate(stage.trial());
     ASSERT_TRUE(set.count_touching());
     Eigen::VectorXd u(3);

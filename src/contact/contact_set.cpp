@@ -30,7 +30,6 @@ ContactSet::ContactSet(const Model& model, const ContactWorld& world)
       vertices_(world.law->vertex_count()),
       reach_(world.law->reach()),
       slot_of_(world.pair_count(), -1),
-      local_(6, vertices_),
       weights_(vertices_) {}
 
 V3<double> ContactSet::centre(const Kinematics<double>& kin, int point) const {
@@ -50,9 +49,15 @@ void ContactSet::add_slot(int point, int solid) {
   slot.geometry.share_of_weight = share_of_weight_;
   slots_.push_back(slot);
   wrenches_.resize(static_cast<size_t>(weight_count()));
+  if (local_.cols() < weight_count())
+    for (Wrenches* m : {&local_, &learnt_, &slope_}) m->conservativeResize(6, 2 * weight_count());
+  const Eigen::Index first = static_cast<Eigen::Index>(size() - 1) * vertices_;
+  learnt_.middleCols(first, vertices_).setZero();  // no depth, no force
+  slope_.middleCols(first, vertices_).setZero();
 }
 
-void ContactSet::select(const Kinematics<double>& kin, double margin, double gravity) {
+void ContactSet::select(const Kinematics<double>& kin, double margin, double gravity, bool first_order) {
+  first_order_ = first_order;
   const double g = gravity > 0 ? gravity : kStandardGravity;
   share_of_weight_ = model_.total_mass() * g / static_cast<double>(std::max<size_t>(1, world_.points.size()));
   slots_.clear();
@@ -123,11 +128,28 @@ void ContactSet::evaluate(const Kinematics<double>& kin, size_t s) {
   const M3<double> R_WC = {slot.t1, slot.t2, slot.n};
   slot.geometry.depth = slot.depth;
   slot.geometry.R_CB = to_eigen(transpose(R_WC) * kin.R[static_cast<size_t>(slot.node)]);
-  world_.law->vertices(slot.geometry, local_);
+  const Eigen::Index first = static_cast<Eigen::Index>(s) * vertices_;
+  world_.law->vertices(slot.geometry, local_.middleCols(first, vertices_));
+  if (!first_order_) learn(s);
   for (int j = 0; j < vertices_; ++j) {
-    const V3<double> f = R_WC * to_v3(local_.col(j).head<3>()), m = R_WC * to_v3(local_.col(j).tail<3>());
+    const V3<double> f = R_WC * to_v3(local_.col(first + j).head<3>()),
+                     m = R_WC * to_v3(local_.col(first + j).tail<3>());
     wrenches_[s * static_cast<size_t>(vertices_) + static_cast<size_t>(j)] = {m + cross(slot.surface, f), f};
   }
+}
+
+// Zeroth order: how the law depends on depth, from its last two evaluations; to start with, from zero at depth zero.
+// theory (8.12)
+void ContactSet::learn(size_t s) {
+  constexpr double kStep = 1e-6;  // [m] shorter ones would differentiate rounding
+  Slot& slot = slots_[s];
+  const double depth = std::max(0.0, slot.depth), step = depth - slot.learnt_depth;
+  if (std::abs(step) < kStep) return;
+  const Eigen::Index first = static_cast<Eigen::Index>(s) * vertices_;
+  slope_.middleCols(first, vertices_) =
+      (local_.middleCols(first, vertices_) - learnt_.middleCols(first, vertices_)) / step;
+  learnt_.middleCols(first, vertices_) = local_.middleCols(first, vertices_);
+  slot.learnt_depth = depth;
 }
 
 // Dofs on the way from a node to the world, last first.
@@ -159,8 +181,7 @@ V3<double> ContactSet::surface_change(const Slot& slot, const Twist<double>& xi)
   return dc - world_.points[static_cast<size_t>(slot.point)].radius * (slot.curvature * dc);
 }
 
-void ContactSet::add_jacobian(const Kinematics<double>& kin, const Eigen::VectorXd& w, bool first_order,
-                              double* jacobian) {
+void ContactSet::add_jacobian(const Kinematics<double>& kin, const Eigen::VectorXd& w, double* jacobian) {
   const size_t n = static_cast<size_t>(tree_.nv);
   for (size_t s = 0; s < slots_.size(); ++s) {
     const Slot& slot = slots_[s];
@@ -168,15 +189,16 @@ void ContactSet::add_jacobian(const Kinematics<double>& kin, const Eigen::Vector
     const Wrench<double> W = wrench_of(s, w);
     const V3<double> moment = W.m - cross(slot.surface, W.f);  // about the surface point
     const M3<double> R_WC = {slot.t1, slot.t2, slot.n};
+    const Eigen::Index first = static_cast<Eigen::Index>(s) * vertices_;
+    weights_ = w.segment(first, vertices_);
     ContactLaw::Derivative change;
-    if (first_order) {
-      weights_ = w.segment(static_cast<Eigen::Index>(s) * vertices_, vertices_);
+    if (first_order_)
       change = world_.law->derivative(slot.geometry, weights_);
-    }
+    else
+      change.by_depth.noalias() = slope_.middleCols(first, vertices_) * weights_;
     // How the wrench changes when dof a moves the body, the body's twist xi_a.                            theory (8.6)
     const auto wrench_change = [&](const Twist<double>& xi) -> Wrench<double> {
       const V3<double> dc = velocity_at(xi, slot.centre);
-      if (!first_order) return {cross(surface_change(slot, xi), W.f), {0, 0, 0}};
       const V3<double> dn = slot.curvature * dc;
       const V3<double> turn = cross(slot.n, dn) + (slot.spin * dot(slot.t2, dn)) * slot.n;  // of the contact frame
       const Vec3 relative = to_eigen(transpose_times(R_WC, xi.w - turn));
@@ -197,14 +219,14 @@ void ContactSet::add_jacobian(const Kinematics<double>& kin, const Eigen::Vector
     for (int i = slot.node; i >= 0; i = tree_.nodes[static_cast<size_t>(i)].parent) {
       const Node& node = tree_.nodes[static_cast<size_t>(i)];
       if (!has_chart(node)) continue;
-      const size_t first = static_cast<size_t>(node.v_index + node.nv - 3);
+      const size_t chart = static_cast<size_t>(node.v_index + node.nv - 3);
       const M3<double> bending = chart_bending(kin, static_cast<size_t>(i), W);
       const V3<double> columns[] = {bending.x, bending.y, bending.z};
       for (size_t a = 0; a < 3; ++a) {
         const double by_chart[] = {columns[a].x, columns[a].y, columns[a].z};
-        const Wrench<double> carried = cross_dual(kin.xi[first + a], W);
+        const Wrench<double> carried = cross_dual(kin.xi[chart + a], W);
         for (size_t b = 0; b < 3; ++b)
-          jacobian[(first + a) * n + first + b] -= by_chart[b] + (b > a ? dot(kin.xi[first + b], carried) : 0);
+          jacobian[(chart + a) * n + chart + b] -= by_chart[b] + (b > a ? dot(kin.xi[chart + b], carried) : 0);
       }
     }
   }

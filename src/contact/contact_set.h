@@ -21,8 +21,9 @@ class ContactSet {
   int weight_count() const { return size() * vertices_; }       // entries of w
   size_t all_weights() const { return world_.pair_count() * static_cast<size_t>(vertices_); }
 
-  // Takes the pairs that are within `margin` [m] of touching at the pose `kin` as slots; none counts yet.
-  void select(const Kinematics<double>& kin, double margin, double gravity);
+  // Takes the pairs that are within `margin` [m] of touching at the pose `kin` as slots; none counts yet. First order
+  // asks the law for its derivative; zeroth order learns how it depends on depth from the poses it is evaluated at.
+  void select(const Kinematics<double>& kin, double margin, double gravity, bool first_order);
   // Adds the pairs that touch at the pose of the last `evaluate` and are not slots. How many?
   int add_missing(const Kinematics<double>& kin);
   // Lets slots that can exert a force at this pose take part in the kinetic energy, from now on. Did one join?
@@ -36,10 +37,8 @@ class ContactSet {
   void evaluate(const Kinematics<double>& kin);
   // r_a -= xi_a . W, W the wrench of weights w.                                                        theory (8.5)
   void add_forces(const Kinematics<double>& kin, const Eigen::VectorXd& w, double* residual);
-  // The derivative of that, into a full column-major matrix. Without `first_order` the forces are taken as constant in
-  // the world, acting at surface points that move.                                                              theory
-  // (8.6)
-  void add_jacobian(const Kinematics<double>& kin, const Eigen::VectorXd& w, bool first_order, double* jacobian);
+  // The derivative of that, into a full column-major matrix.                                           theory (8.6)
+  void add_jacobian(const Kinematics<double>& kin, const Eigen::VectorXd& w, double* jacobian);
   // B = dr/dw, nv x weight_count().                                                                    theory (8.5)
   void force_columns(const Kinematics<double>& kin, Eigen::Ref<Eigen::MatrixXd> B) const;
 
@@ -63,6 +62,7 @@ class ContactSet {
     V3<double> centre, surface, n, t1, t2;
     M3<double> curvature;  // Hessian of the signed distance
     double spin;           // turn of t1 about n per change of n along t2
+    double learnt_depth;   // zeroth order: where the law was evaluated before, at least 0
     ContactGeometry geometry;
   };
   bool is_slot(int point, int solid) const { return slot_of_[index(point, solid)] >= 0; }
@@ -70,6 +70,7 @@ class ContactSet {
     return static_cast<size_t>(point) * world_.environment.solids().size() + static_cast<size_t>(solid);
   }
   void add_slot(int point, int solid);
+  void learn(size_t slot);
   void evaluate(const Kinematics<double>& kin, size_t slot);
   V3<double> centre(const Kinematics<double>& kin, int point) const;
   Wrench<double> wrench_of(size_t slot, const Eigen::VectorXd& w) const;
@@ -85,8 +86,10 @@ class ContactSet {
   std::vector<Slot> slots_;
   std::vector<int> slot_of_;              // by pair, -1: not a slot
   std::vector<Wrench<double>> wrenches_;  // vertices in world axes about the origin, by slot
-  Wrenches local_;                        // vertices of one slot in its contact frame
-  Eigen::VectorXd weights_;               // of one slot
+  // Vertices in the contact frames, by slot; zeroth order: those at `learnt_depth`, and their slopes since.
+  Wrenches local_, learnt_, slope_;
+  Eigen::VectorXd weights_;  // of one slot
+  bool first_order_ = true;
 };
 
 }  // namespace scree

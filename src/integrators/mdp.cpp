@@ -48,7 +48,7 @@ SubstepResult substep_mdp(const Control& control, const StepOptions& options, do
     ws.direction.setZero();
     ws.newton_euler.set_trial(ws.direction.data());  // the pose at the start
     const Kinematics<double>& start = ws.newton_euler.trial();
-    c.set.select(start, 0, options.gravity.norm());
+    c.set.select(start, 0, options.gravity.norm(), true);
     c.reserve();
     c.set.evaluate(start);
     c.set.count_touching();

@@ -44,16 +44,7 @@ void evaluate(Stage& s, const Eigen::VectorXd& delta, const Eigen::VectorXd& w, 
   s.ws.contact->set.add_forces(s.dynamics.trial(), w, forces.data());
 }
 
-// LU of the Jacobian. False: singular.
-bool decompose(Impl& ws) {
-  ws.lu.compute(ws.jacobian);
-  const auto pivots = ws.lu.matrixLU().diagonal().cwiseAbs();
-  return pivots.minCoeff() > 1e-14 * pivots.maxCoeff();
-}
-
-// dG/ddelta at the pose of the last `evaluate`, and its LU. Zeroth order: without dv/ddelta, in place of which comes
-// what the projections so far have taught (update_secant).                                                    theory
-// (8.6)
+// LU of dG/ddelta at the pose of the last `evaluate`. False: singular.                                    theory (8.6)
 bool factor(Stage& s, const Eigen::VectorXd& delta, const Eigen::VectorXd& w) {
   Impl& ws = s.ws;
   ws.jacobian.setZero();
@@ -69,28 +60,14 @@ bool factor(Stage& s, const Eigen::VectorXd& delta, const Eigen::VectorXd& w) {
     ws.contact->metric = 0.5 * (ws.jacobian + ws.jacobian.transpose());
     ws.contact->metric_wanted = false;
   }
-  ws.contact->set.add_jacobian(s.dynamics.trial(), w, s.first_order, ws.jacobian.data());
-  if (!s.first_order) ws.jacobian += ws.contact->secant;
-  return decompose(ws);
+  ws.contact->set.add_jacobian(s.dynamics.trial(), w, ws.jacobian.data());
+  ws.lu.compute(ws.jacobian);
+  const auto pivots = ws.lu.matrixLU().diagonal().cwiseAbs();
+  return pivots.minCoeff() > 1e-14 * pivots.maxCoeff();
 }
 
-// Broyden's update: the least change of the missing part that explains how G changed from `delta` to `trial_delta`.
-// The paper leaves that part out for good, which costs a hundred times the iterations at 50 ms.          theory (8.12)
-bool update_secant(const Eigen::VectorXd& delta, Impl& ws) {
-  ContactScratch& c = *ws.contact;
-  c.step = ws.trial_delta - delta;
-  c.change = ws.trial_gradient - ws.gradient;
-  const double squared = c.step.squaredNorm();
-  if (!(squared > 0) || !c.change.allFinite()) return false;
-  c.change.noalias() -= ws.jacobian * c.step;
-  c.step /= squared;
-  c.secant.noalias() += c.change * c.step.transpose();
-  ws.jacobian.noalias() += c.change * c.step.transpose();
-  return decompose(ws);
-}
-
-// Newton's method on G(delta, w) = 0 from `delta`, with the factorisation at hand as long as it serves: then first
-// order makes a new one and shortens the step where that does not help; zeroth order learns from every try.
+// Newton's method on G(delta, w) = 0 from `delta`, with the factorisation at hand as long as it serves; then with a new
+// one, shortening the step where that does not help.
 bool project(Stage& s, Eigen::VectorXd& delta, const Eigen::VectorXd& w, SubstepResult& result) {
   Impl& ws = s.ws;
   evaluate(s, delta, w, ws.gradient);
@@ -111,19 +88,19 @@ bool project(Stage& s, Eigen::VectorXd& delta, const Eigen::VectorXd& w, Substep
       lower = trial.small || trial.largest < (1 - 1e-4 * fraction) * residual.largest;
       if (!fresh) break;
     }
-    vain = lower ? 0 : vain + 1;
-    if (s.first_order ? !lower && fresh : vain > kPatience || !update_secant(delta, ws)) return false;
+    // A fresh Newton direction that does not help is the end, unless the tries have taught something new.
+    vain = lower || !fresh ? 0 : vain + 1;
+    if (vain > (s.first_order ? 0 : kPatience)) return false;
     const bool quick = lower && trial.largest < 0.2 * residual.largest;
     if (lower) {
       residual = trial;
       delta.swap(ws.trial_delta);
       ws.gradient.swap(ws.trial_gradient);
     }
-    fresh = false;
-    if (s.first_order && !quick && !residual.small) {
+    fresh = !quick && !residual.small;
+    if (fresh) {
       if (!lower) evaluate(s, delta, w, ws.gradient);
       if (!factor(s, delta, w)) return false;
-      fresh = true;
     }
   }
   result.residual = residual.largest;
@@ -220,7 +197,6 @@ double noise(const Stage& s, double K) {
 bool minimise(Stage& s, SubstepResult& result) {
   Impl& ws = s.ws;
   ContactScratch& c = *ws.contact;
-  c.secant.setZero();
   c.metric_wanted = s.options.dissipation == Dissipation::effective;
   ws.delta = s.h * s.state.v;
   evaluate(s, ws.delta, c.w, ws.gradient);
@@ -240,7 +216,7 @@ bool minimise(Stage& s, SubstepResult& result) {
       c.set.count_touching();
       K = kinetic_energy(s);
     }
-    if (accepted || !s.first_order) {
+    if (accepted) {
       if (!factor(s, ws.delta, c.w)) return false;
       linearise(s);
       result.optimality = optimality_gap(s, c.w);
@@ -269,7 +245,7 @@ bool minimise(Stage& s, SubstepResult& result) {
       beta *= 10;
       if (beta > kLargestBeta) return false;
       evaluate(s, ws.delta, c.w, ws.gradient);
-      if (s.first_order && !factor(s, ws.delta, c.w)) return false;
+      if (!factor(s, ws.delta, c.w)) return false;
     }
   }
   evaluate(s, ws.delta, c.w, ws.gradient);
@@ -288,7 +264,7 @@ SubstepResult substep_nmdp(Discretisation& dynamics, bool first_order, const Con
   dynamics.begin(state, h, options.gravity);
   ws.delta = h * state.v;
   dynamics.set_trial(ws.delta.data());
-  c.set.select(dynamics.trial(), kNear, options.gravity.norm());
+  c.set.select(dynamics.trial(), kNear, options.gravity.norm(), first_order);
   c.reserve();
   // From the weights of the last step; where these lead astray, without contact force, as the paper starts.
   c.set.load_weights(state.contact_weights, c.w);

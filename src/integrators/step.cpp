@@ -129,11 +129,8 @@ StepWorkspace::Impl::Impl(const Model& m, const ContactWorld* w)
 ContactScratch::ContactScratch(const Model& model, const ContactWorld& world)
     : set(model, world),
       delta_trial(model.nv()),
-      step(delta_trial),
-      change(delta_trial),
       momentum(delta_trial),
       metric(model.nv(), model.nv()),
-      secant(model.nv(), model.nv()),
       Z(model.nv(), 0),
       HZ(Z),
       U(0, model.nv()) {}

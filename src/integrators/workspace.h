@@ -22,14 +22,13 @@ struct ContactScratch {
 
   ContactSet set;
   SimplexQp qp;
-  Eigen::VectorXd w, w_trial, dw, Qdw, g, g_held;       // by weight
-  Eigen::VectorXd u;                                    // 3 rows a slot
-  Eigen::VectorXd delta_trial, step, change, momentum;  // nv
-  Eigen::MatrixXd metric;                               // nv x nv: of Dissipation::effective
-  bool metric_wanted = false;                           // at the next factorisation
-  Eigen::MatrixXd secant;                               // nv x nv: the derivative of the contact law as learnt so far
-  Eigen::MatrixXd Z, HZ;                                // nv x weights
-  Eigen::MatrixXd U;                                    // 3 rows a slot, nv columns
+  Eigen::VectorXd w, w_trial, dw, Qdw, g, g_held;  // by weight
+  Eigen::VectorXd u;                               // 3 rows a slot
+  Eigen::VectorXd delta_trial, momentum;           // nv
+  Eigen::MatrixXd metric;                          // nv x nv: of Dissipation::effective
+  bool metric_wanted = false;                      // at the next factorisation
+  Eigen::MatrixXd Z, HZ;                           // nv x weights
+  Eigen::MatrixXd U;                               // 3 rows a slot, nv columns
   // Dense, without gaps, for the size the set has now.
   using Dense = Eigen::Map<Eigen::MatrixXd>;
   Dense Q() { return {Q_.data(), set.weight_count(), set.weight_count()}; }
