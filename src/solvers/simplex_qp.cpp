@@ -21,7 +21,7 @@
 // step with the new gradient (which is iterative refinement) removes the error E x.
 //
 // Accelerated projected gradient with restart, measured beside it at 24 and 96 variables (bench/simplex_qp_bench.cpp),
-// takes 13 to 60 times longer to a violation of 1e-10, where this one reaches 1e-16; as a start, 3 to 100 iterations of
+// takes 10 to 60 times longer to a violation of 3e-10, where this one reaches 1e-16; as a start, 3 to 100 iterations of
 // it made the solution from zero 2 to 7 times slower.
 #include "solvers/simplex_qp.h"
 
