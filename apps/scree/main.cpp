@@ -58,6 +58,7 @@ int run(int argc, char** argv) {
   add_view(app, action);
   add_convert(app, action);
   add_bench(app, action);
+  add_study(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version

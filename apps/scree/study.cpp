@@ -1,0 +1,131 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <thread>
+
+#include "interrupt.h"
+#include "model/names.h"
+#include "options.h"
+#include "scree/error.h"
+#include "studies.h"
+#include "terminal.h"
+#include "verbs.h"
+
+namespace scree::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct StudyOptions {
+  std::string name, html, data;
+  bool quick = false, json = false;
+  int jobs = 0;  // 0: as many as the machine has
+};
+
+const Study& find_study(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Study& study : studies()) {
+    if (study.name == name) return study;
+    names.push_back(study.name);
+  }
+  names.push_back("list");
+  throw InputError(fmt::format("study: unknown study \"{}\"{}", name, suggestion(name, names)));
+}
+
+fs::path find_data(const std::string& wanted) {
+  const auto complete = [](const fs::path& folder) {
+    return fs::is_directory(folder / "models") && fs::is_directory(folder / "motions");
+  };
+  if (!wanted.empty()) {
+    if (!complete(wanted))
+      throw InputError(fmt::format("--data: {}: expected a folder that holds models and motions", wanted));
+    return wanted;
+  }
+  for (const fs::path folder : {".", SCREE_DATA_DIR})
+    if (complete(folder)) return folder;
+  throw InputError(
+      fmt::format("study: no models and motions in the current folder or {}, expected them there or in --data DIR",
+                  SCREE_DATA_DIR));
+}
+
+std::string text_of(const StudyRow& row) {
+  std::string text = std::holds_alternative<double>(row.scree) ? fmt::format("{:.4g}", std::get<double>(row.scree))
+                                                               : std::get<std::string>(row.scree);
+  return row.unit.empty() ? text : text + " " + row.unit;
+}
+
+void print_rows(const StudyResult& result) {
+  std::vector<std::vector<std::string>> table = {{"quantity", "paper", "scree", "goal", "verdict"}};
+  for (const StudyRow& row : result.rows)
+    table.push_back({row.quantity, row.paper, text_of(row), row.goal, study_verdict_name(row.verdict)});
+  std::vector<size_t> widths(table[0].size(), 0);
+  for (const auto& line : table)
+    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  fmt::print("{}\n\n", result.title);
+  for (const auto& line : table) {
+    std::string text;
+    for (size_t i = 0; i < line.size(); ++i)
+      text += i + 1 < line.size() ? fmt::format("{:<{}} | ", line[i], widths[i]) : line[i];
+    fmt::print("{}\n", text);
+  }
+}
+
+int list_studies() {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const Study& study : studies()) pairs.emplace_back(study.name, study.description);
+  print_pairs(pairs);
+  return 0;
+}
+
+int run_study(const StudyOptions& options) {
+  if (options.name == "list") return list_studies();
+  const Study& study = find_study(options.name);
+  StudyContext context;
+  context.data = find_data(options.data);
+  context.quick = options.quick;
+  context.jobs = options.jobs > 0 ? options.jobs : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  check_outputs({options.html}, {});
+
+  catch_interrupts();
+  StudyResult result;
+  try {
+    Progress progress(!options.json);
+    context.progress = [&](double done, double total) {
+      progress.update(done, total);
+      return !interrupted();
+    };
+    result = study.run(context);
+  } catch (const StudyInterrupted&) {
+    print_error("interrupted, nothing written");
+    return 1;
+  }
+  if (!options.html.empty()) write_study_page(options.html, result);
+  if (options.json)
+    fmt::print("{}\n", study_json(result));
+  else
+    print_rows(result);
+  if (!options.html.empty() && !options.json) print_message("wrote " + options.html);
+  return 0;
+}
+
+}  // namespace
+
+void add_study(CLI::App& app, Action& action) {
+  CLI::App* verb = app.add_subcommand("study", "Compute the figures of a paper next to ours");
+  auto options = std::make_shared<StudyOptions>();
+  verb->add_option("name", options->name, "A study, or \"list\" for their names")->required()->type_name("NAME");
+  verb->add_flag("--quick", options->quick, "Fewer step sizes and shorter runs");
+  verb->add_option("--data", options->data,
+                   "Folder that holds models and motions (else: the current folder, then the installed one)")
+      ->type_name("DIR");
+  verb->add_option("--jobs", options->jobs, "Threads over independent runs (else: all the machine has)")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  add_output(*verb, "--html", options->html, "Write a page with figures that opens offline in a browser", "STUDY.html");
+  verb->add_flag("--json", options->json, "Print one JSON object on stdout");
+  verb->callback([options, &action] { action = [options] { return run_study(*options); }; });
+  verb->footer("Exits with 0 when the study ran, whatever its verdicts.");
+}
+
+}  // namespace scree::cli

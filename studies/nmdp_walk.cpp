@@ -1,0 +1,2 @@
+#include "studies.h"
+namespace scree { StudyResult study_nmdp_walk(const StudyContext&) { return {}; } }
