@@ -1,2 +1,129 @@
-#include "studies.h"
-namespace scree { StudyResult study_nmdp_walk(const StudyContext&) { return {}; } }
+// Fig. 5 of the NMDP paper: how far the Robosimian walks.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "robot_runs.h"
+#include "rows.h"
+
+namespace scree {
+namespace {
+
+constexpr double kSteady = 1;             // [s] the first half stride is over
+constexpr double kFirstDrawnStep = 0.03;  // [s] the paper draws 30 to 50 ms
+
+double linearity(const RobotRecord& record) {
+  std::vector<double> time, x;
+  for (size_t i = 0; i < record.time.size(); ++i) {
+    if (record.time[i] < kSteady) continue;
+    time.push_back(record.time[i]);
+    x.push_back(record.x[i]);
+  }
+  return r_squared(time, x);
+}
+
+struct Family {
+  RobotRun like;
+  std::vector<double> distances;  // at the end [m], of the runs that came to it
+  double spread = 0;              // [m] standard deviation of the distances at the steps the paper draws
+  double linearity = 1;           // smallest R^2
+  int unfinished = 0;
+};
+
+}  // namespace
+
+StudyResult study_nmdp_walk(const StudyContext& context) {
+  const double duration = context.quick ? 3 : 10;
+  const std::vector<double> nmdp_steps = context.quick ? std::vector{0.03, 0.05} : step_range(0.005, 0.05, 0.005);
+  const std::vector<double> zeroth_steps = context.quick ? std::vector{0.05} : std::vector{0.03, 0.04, 0.05};
+  const std::vector<double> mdp_steps = context.quick ? std::vector{0.002, 0.005} : step_range(0.001, 0.005, 0.001);
+  std::vector<Family> families;
+  std::vector<RobotRun> runs;
+  const auto add = [&](IntegratorType integrator, Dissipation dissipation, bool explicit_pd,
+                       const std::vector<double>& steps) {
+    RobotRun run;
+    run.motion = "walk";
+    run.duration = duration;
+    run.integrator = integrator;
+    run.dissipation = dissipation;
+    run.explicit_pd = explicit_pd;
+    families.push_back({run, {}, 0, 1, 0});
+    for (const double dt : steps) {
+      run.dt = dt;
+      runs.push_back(run);
+    }
+  };
+  for (const bool explicit_pd : {true, false})
+    add(IntegratorType::ne_mdp, Dissipation::contact, explicit_pd, mdp_steps);
+  for (const Dissipation dissipation : {Dissipation::contact, Dissipation::total, Dissipation::effective})
+    for (const IntegratorType integrator : {IntegratorType::ne_nmdp, IntegratorType::pbd_nmdp})
+      add(integrator, dissipation, true, nmdp_steps);
+  for (const IntegratorType integrator : {IntegratorType::ne_zonmdp, IntegratorType::pbd_zonmdp})
+    add(integrator, Dissipation::contact, true, zeroth_steps);
+  const std::vector<RobotRecord> records = run_robots(context, runs);
+
+  StudyResult result;
+  result.name = "nmdp-walk";
+  result.title = "The Robosimian walks: distance by integrator, step and dissipation (NMDP paper, Fig. 5)";
+  result.summary =
+      "The feet move by 0.4 m/s, so distance should be a straight line over time, the same for every step. The paper "
+      "finds large variations for NE-MDP, much smaller ones for NE-NMDP and the smallest for PBD-NMDP. Agreement "
+      "between large steps is not truth: see nmdp-truth.";
+  for (Family& family : families) {
+    const std::string name = run_name(family.like);
+    StudyFigure figure{"Distance: " + name, {"time", "s"}, {"distance", "m"}, {}, {}};
+    std::vector<std::string> parts;
+    std::vector<double> drawn;
+    for (const RobotRecord& record : records) {
+      if (record.run.integrator != family.like.integrator || record.run.dissipation != family.like.dissipation ||
+          record.run.explicit_pd != family.like.explicit_pd)
+        continue;
+      figure.series.push_back(time_series(record, record.x, step_name(record.run.dt)));
+      parts.push_back(fmt::format("{:.4g}: {}", 1e3 * record.run.dt,
+                                  record.complete() ? fmt::format("{:.2f}", record.x.back()) : "not finished"));
+      if (!record.complete()) {
+        ++family.unfinished;
+        continue;
+      }
+      family.distances.push_back(record.x.back());
+      family.linearity = std::min(family.linearity, linearity(record));
+      if (record.run.dt > kFirstDrawnStep - 1e-9 || family.like.integrator == IntegratorType::ne_mdp)
+        drawn.push_back(record.x.back());
+    }
+    family.spread = deviation(drawn);
+    result.rows.push_back(report_row(fmt::format("{}: distance after {} s, by step in ms", name, duration), "m",
+                                     "about 0.8 m/s drawn, motion not given",
+                                     fmt::format("{}", fmt::join(parts, "; "))));
+    if (family.like.integrator == IntegratorType::ne_mdp)
+      result.rows.push_back(report_row(name + ": smallest R^2 of distance over time", "", "", family.linearity));
+    else
+      result.rows.push_back(goal_row(name + ": smallest R^2 of distance over time", "", "linear", family.linearity,
+                                     ">= 0.98, all runs to the end",
+                                     family.linearity >= 0.98 && family.unfinished == 0));
+    result.rows.push_back(report_row(
+        name + ": spread of the distance over the steps the paper draws (standard deviation)", "m", "", family.spread));
+    result.figures.push_back(std::move(figure));
+  }
+  const auto spread_of = [&](IntegratorType integrator, Dissipation dissipation) {
+    for (const Family& family : families)
+      if (family.like.integrator == integrator && family.like.dissipation == dissipation) return family.spread;
+    return 0.0;
+  };
+  const double mdp = spread_of(IntegratorType::ne_mdp, Dissipation::contact);
+  for (const Dissipation dissipation : {Dissipation::contact, Dissipation::total, Dissipation::effective}) {
+    const double ne = spread_of(IntegratorType::ne_nmdp, dissipation);
+    const double pbd = spread_of(IntegratorType::pbd_nmdp, dissipation);
+    const std::string name = dissipation_name(dissipation);
+    result.rows.push_back(goal_row("spread of ne-nmdp over that of ne-mdp, explicit PD: " + name, "", "much smaller",
+                                   ne / mdp, "< 1", ne < mdp));
+    result.rows.push_back(goal_row("spread of pbd-nmdp over that of ne-nmdp: " + name, "",
+                                   "smaller by the text, 2.5 by Table I", pbd / ne, "< 1", pbd < ne));
+  }
+  result.settings = {{"robot", "robosimian-planar, kp 1000 N m/rad, kd 1 N m s/rad, floor -0.80 m"},
+                     {"contact", "exponent 3, 15.7 mm under its share of the weight, friction 0.7, 6 directions"},
+                     {"duration", fmt::format("{} s", duration)}};
+  return result;
+}
+
+}  // namespace scree

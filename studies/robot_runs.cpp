@@ -20,7 +20,7 @@ namespace scree {
 namespace {
 
 // Zeroth order takes thousands of iterations for some steps. Counted, not timed, so that every machine stops alike.
-constexpr long kWorkLimit = 150000, kQuickWorkLimit = 20000;  // Newton iterations of one run
+constexpr double kWorkLimit = 40000, kQuickWorkLimit = 8000;  // Newton iterations per simulated second
 constexpr size_t kFigurePoints = 400;
 
 Model with_centred_torso(const Model& model) {
@@ -73,7 +73,7 @@ class Meter {
   double done_ = 0, total_;
 };
 
-RobotRecord run_robot(const Robot& robot, std::shared_ptr<const Motion> motion, const RobotRun& run, long work_limit,
+RobotRecord run_robot(const Robot& robot, std::shared_ptr<const Motion> motion, const RobotRun& run, double work_limit,
                       Meter& meter) {
   StepOptions options;
   options.integrator = run.integrator;
@@ -122,7 +122,7 @@ RobotRecord run_robot(const Robot& robot, std::shared_ptr<const Motion> motion, 
       keep();
       if (!(std::abs(record.tilt.back()) < kLargestTilt) || !(std::abs(record.z.back()) < kLargestHeight))
         record.end = RunEnd::diverged;
-      else if (record.iterations > work_limit)
+      else if (static_cast<double>(record.iterations) > work_limit)
         record.end = RunEnd::work_limit;
     }
     if (!record.complete()) break;
@@ -157,9 +157,7 @@ std::vector<RobotRecord> run_all(const StudyContext& context, int jobs, const st
   for_each_job(jobs, runs.size(), [&](size_t k) {
     const size_t i = order[k];
     const RobotRun& run = runs[i];
-    // Small steps take more iterations in all and fewer each.
-    const long limit =
-        std::max(context.quick ? kQuickWorkLimit : kWorkLimit, static_cast<long>(50 * run.duration / run.dt));
+    const double limit = run.duration * std::max(context.quick ? kQuickWorkLimit : kWorkLimit, 50 / run.dt);
     records[i] = run_robot(robots.at({run.robot, run.symmetric}), motions.at(motion_name(run)), run, limit, meter);
   });
   return records;
