@@ -50,15 +50,15 @@ fs::path find_data(const std::string& wanted) {
 }
 
 std::string text_of(const StudyRow& row) {
-  std::string text = std::holds_alternative<double>(row.scree) ? fmt::format("{:.4g}", std::get<double>(row.scree))
-                                                               : std::get<std::string>(row.scree);
-  return row.unit.empty() ? text : text + " " + row.unit;
+  return std::holds_alternative<double>(row.scree) ? fmt::format("{:.4g}", std::get<double>(row.scree))
+                                                   : std::get<std::string>(row.scree);
 }
 
 void print_rows(const StudyResult& result) {
   std::vector<std::vector<std::string>> table = {{"quantity", "paper", "scree", "goal", "verdict"}};
   for (const StudyRow& row : result.rows)
-    table.push_back({row.quantity, row.paper, text_of(row), row.goal, study_verdict_name(row.verdict)});
+    table.push_back({row.unit.empty() ? row.quantity : fmt::format("{} [{}]", row.quantity, row.unit), row.paper,
+                     text_of(row), row.goal, study_verdict_name(row.verdict)});
   std::vector<size_t> widths(table[0].size(), 0);
   for (const auto& line : table)
     for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
