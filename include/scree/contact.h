@@ -1,6 +1,7 @@
 // Contact: which points may touch which ground, and what force the ground can answer with.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -56,6 +57,11 @@ struct CoulombOptions {
   void validate() const;            // throws InputError: field, value received, accepted range
 };
 std::shared_ptr<const ContactLaw> make_coulomb(const CoulombOptions& options);
+
+// A granular medium such as sand: the wrenches it can exert against depth and inclination of the leg, from a table file
+// (TOML, docs/contact.md), bilinear between its nodes and clamped beyond them. Not differentiable. Throws InputError:
+// file:line, entry, value received, expected.
+std::shared_ptr<const ContactLaw> load_granular(const std::filesystem::path& table);
 
 // Which points of a model may touch.
 enum class ContactCandidates {

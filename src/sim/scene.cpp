@@ -192,7 +192,10 @@ Scene load_scene(const fs::path& file, const SceneOverrides& overrides) {
   if (overrides.dt) options.dt = *overrides.dt;
   if (overrides.integrator) options.integrator = *overrides.integrator;
   options.validate();
-  if (has_ground) check_knows_contact(scene, options.integrator);
+  if (has_ground) {
+    check_knows_contact(scene, options.integrator);
+    scene.blame("contact", [&] { check_law(options.integrator, *world.law); });
+  }
   if (overrides.duration) duration = *overrides.duration;
   check_horizon(file.string(), options.dt, duration);
   return {.file = file,

@@ -138,7 +138,7 @@ std::shared_ptr<const ContactLaw> read_granular(const TomlReader& table, const f
   table.check_keys({"law", "points", "table"});
   const fs::path file = existing_file(table, "table", folder);
   std::shared_ptr<const ContactLaw> law;
-  table.blame("table", [&] { throw InputError("granular tables cannot be read yet, expected law = \"coulomb\""); });
+  table.blame("table", [&] { law = load_granular(file); });
   return law;
 }
 
