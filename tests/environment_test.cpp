@@ -360,6 +360,24 @@ TEST(HeightField, DistanceOfAnInclineIsExact) {
   EXPECT_LT((field.distance(Vec3(50, 0.1, 1)).gradient - Vec3::UnitZ()).norm(), 1e-14);
 }
 
+// Gentle ground at z = -0.8 touched from within 3 cm: the squared distance is small against the rounding of
+// coordinates.
+TEST(HeightField, DerivativesAreThoseOfTheSurfaceWhereFeetTouchIt) {
+  Random random(89);
+  Eigen::MatrixXd heights(13, 13);
+  for (int i = 0; i < 13; ++i)
+    for (int j = 0; j < 13; ++j) heights(i, j) = -0.8 + 0.04 * std::sin(0.65 * i) * std::cos(0.55 * j);
+  Environment ground;
+  ground.add_height_field(std::make_shared<const HeightField>(heights, Vec2(-3, -3), 0.5));
+  const HeightField field(heights, Vec2(-3, -3), 0.5);
+  for (int trial = 0; trial < 1000; ++trial) {
+    Vec3 p(uniform(random, -2.5, 2.5), uniform(random, -2.5, 2.5), 0);
+    p.z() = field.height(p.x(), p.y()).value + uniform(random, -0.03, 0.03);
+    // As above, h times the jump of the third derivative between cells, here below 0.1.
+    expect_derivatives(ground, 0, p, 1e-6);
+  }
+}
+
 TEST(HeightField, AnswersFromFarAway) {
   Random random(88);
   for (int trial = 0; trial < 200; ++trial) {

@@ -205,7 +205,8 @@ FootSearch::Foot FootSearch::descend(const Vec2& start) const {
     if (foot.side[0] * step(0) < 0 || foot.side[1] * step(1) < 0)
       step = -foot.gradient / (1 + foot.surface.slope.squaredNorm());  // the Newton step leaves on the wrong side
     const bool last = step.norm() <= accuracy;
-    const double F = foot.squared_distance, slack = 1e-15 * F;  // rounding
+    // Rounding of F, and of the coordinates whose differences it is made of.
+    const double F = foot.squared_distance, slack = 1e-15 * F + 4e-15 * std::sqrt(F) * p.stableNorm();
     bool lower = false;
     for (int k = 0; k < kBacktrackLimit && !lower; ++k, step /= 2) {
       const Foot trial = look(step_to_rim(foot.at, step));
