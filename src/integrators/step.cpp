@@ -150,10 +150,12 @@ void ContactScratch::reserve() {
 }
 
 void ContactScratch::solve_columns(const Eigen::PartialPivLU<Eigen::MatrixXd>& lu) {
-  auto columns = Z.leftCols(set.weight_count());
-  columns = -(lu.permutationP() * columns);
+  auto columns = HZ.leftCols(set.weight_count());  // a permutation in place would allocate
+  columns.noalias() = lu.permutationP() * Z.leftCols(set.weight_count());
+  columns *= -1;
   lu.matrixLU().triangularView<Eigen::UnitLower>().solveInPlace(columns);
   lu.matrixLU().triangularView<Eigen::Upper>().solveInPlace(columns);
+  Z.swap(HZ);
 }
 
 const Control& StepWorkspace::Impl::control_at(const Control& control, double time) {
@@ -173,6 +175,14 @@ void StepWorkspace::Impl::poison() {
 
 bool knows_contact(IntegratorType type) { return type >= IntegratorType::ne_mdp; }
 
+void check_law(IntegratorType type, const ContactLaw& law) {
+  if (law.differentiable() || (type != IntegratorType::ne_nmdp && type != IntegratorType::pbd_nmdp)) return;
+  throw InputError(
+      fmt::format("integrator \"{}\" needs the derivative of the contact law, which this law does not offer, expected "
+                  "one of: ne-zonmdp, pbd-zonmdp, ne-mdp",
+                  integrator_name(type)));
+}
+
 StepWorkspace::StepWorkspace(const Model& model) : impl_(std::make_unique<Impl>(model, nullptr)) {}
 StepWorkspace::StepWorkspace(const Model& model, const ContactWorld& world)
     : impl_(std::make_unique<Impl>(model, &world)) {}
@@ -188,6 +198,7 @@ StepReport step([[maybe_unused]] const Model& model, const Control& control, con
                 StepWorkspace& workspace) {
   StepWorkspace::Impl& ws = workspace.impl();
   assert(&model == &ws.model);
+  if (ws.contact) check_law(options.integrator, *ws.world->law);
 #ifndef NDEBUG
   ws.poison();
 #endif

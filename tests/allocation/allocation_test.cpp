@@ -124,6 +124,37 @@ TEST(Environment, DistanceAllocatesNothing) {
   EXPECT_EQ(guard.count(), 0) << sum;
 }
 
+// Robosimian walks on sand and on rock; the second stride meets what the first one met.
+TEST(Step, AllocatesNothingInContactAfterWarmUp) {
+  const std::filesystem::path root = SCREE_SOURCE_DIR;
+  const auto sand = load_granular(root / "examples/contact/granular-foot.toml");
+  for (const auto& [integrator, law] :
+       {std::pair(IntegratorType::ne_nmdp, make_coulomb({})), std::pair(IntegratorType::ne_zonmdp, sand)}) {
+    Model model = load_urdf(root / "models/robosimian-planar.urdf");
+    ContactWorld world;
+    world.environment.add_plane(Vec3(0, 0, -0.8), Vec3::UnitZ());
+    world.law = law;
+    world.points = model.contact_points();
+    const auto motion = std::make_shared<const Motion>(load_motion(root / "motions/robosimian-walk.toml", model));
+    Simulation simulation(std::move(model), std::move(world),
+                          {.integrator = integrator, .dt = 0.05, .tolerance = 1e-4});
+    simulation.set_state(motion->keyframes().front().q, Eigen::VectorXd::Zero(simulation.model().nv()));
+    simulation.control().motion = motion;
+    for (const Joint& joint : simulation.model().joints())
+      if (velocity_count(joint.type) == 1) {
+        simulation.control().kp(joint.v_index) = 1000;
+        simulation.control().kd(joint.v_index) = 1;
+      }
+    bool converged = true;
+    for (int k = 0; k < 40; ++k) converged = simulation.step().converged() && converged;
+    test::AllocationGuard guard;
+    for (int k = 0; k < 40; ++k) converged = simulation.step().converged() && converged;
+    EXPECT_EQ(guard.count(), 0) << integrator_name(integrator);
+    EXPECT_TRUE(converged);
+    EXPECT_GT(simulation.contacts().size(), 0u);
+  }
+}
+
 // Smaller and differently shaped problems than those seen before, cold and warm.
 TEST(SimplexQp, AllocatesOnlyWhenTheProblemGrows) {
   test::Random random(53);
