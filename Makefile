@@ -4,12 +4,14 @@ SCREE = build/release/scree
 
 .PHONY: demo test verify bench format setup oracles configure build clean
 
-demo: configure  ## run the main job and say which page to open
+demo: configure  ## run the main job and say which pages to open
 	@cmake --build --preset release --target scree_cli
 	@mkdir -p out
-	$(SCREE) sim examples/scenes/robosimian-tumble.toml --out out/robosimian-tumble.h5 --html out/robosimian-tumble.html
+	$(SCREE) sim examples/scenes/robosimian-walk.toml --out out/robosimian-walk.h5 --html out/robosimian-walk.html
 	@echo
-	@echo "Open out/robosimian-tumble.html in a browser."
+	$(SCREE) sim examples/scenes/robosimian-jump.toml --out out/robosimian-jump.h5 --html out/robosimian-jump.html
+	@echo
+	@echo "Open out/robosimian-walk.html and out/robosimian-jump.html in a browser."
 
 test: oracles build  ## all tests: C++, Python, browser
 	@ctest --preset $(PRESET) --output-junit ctest.xml; status=$$?; \

@@ -53,5 +53,5 @@ def test_the_first_five_minutes_of_the_readme_run_as_written(tmp_path):
     for command in commands:
         words = shlex.split(command)
         outputs.append(subprocess.run([programs[words[0]], *words[1:]], cwd=tmp_path, check=True, capture_output=True, text=True).stdout)
-    assert (tmp_path / "chain.html").exists()
+    assert (tmp_path / "walk.html").exists()
     assert outputs[-1].split() == ["(501,", "2)", "s"]
