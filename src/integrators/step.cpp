@@ -155,7 +155,7 @@ void ContactScratch::solve_columns(const Eigen::PartialPivLU<Eigen::MatrixXd>& l
   columns *= -1;
   lu.matrixLU().triangularView<Eigen::UnitLower>().solveInPlace(columns);
   lu.matrixLU().triangularView<Eigen::Upper>().solveInPlace(columns);
-  Z.swap(HZ);
+  Z.leftCols(set.weight_count()) = columns;
 }
 
 const Control& StepWorkspace::Impl::control_at(const Control& control, double time) {
