@@ -30,10 +30,10 @@ void check_law(IntegratorType type, const ContactLaw& law);
 
 // Which kinetic energy the contact forces are chosen to minimise.                                     theory (8.4)
 enum class Dissipation {
-  contact,    // of unit masses at the surface points in contact: brings feet to rest also under stiff implicit control
-  total,      // of the whole robot, as printed in the NMDP paper
+  contact,    // of unit masses at the surface points in contact: what the authors of the NMDP paper ran
+  total,      // of the whole robot: what the paper prints. Feet slip under stiff implicit control
   effective,  // of the whole robot in the metric of the implicit system, springs and dampers included: each contact
-              // then resists its own slip alone. Ours; equals `total` where nothing but inertia is implicit
+              // resists its own slip, as Coulomb has it. Equals `total` where nothing but inertia is implicit
 };
 const char* dissipation_name(Dissipation dissipation);
 Dissipation dissipation_from_name(std::string_view name);  // throws InputError that lists the names
@@ -50,7 +50,7 @@ struct StepOptions {
   int max_halvings = 12;             // >= 0, how often one step may be halved: smallest substep dt / 2^n
   double max_turn = 0.5;             // in (0, 1] [rad], a body predicted to turn more in one substep: halve it first
   // Integrators with contact:
-  Dissipation dissipation = Dissipation::contact;
+  Dissipation dissipation = Dissipation::effective;
   int max_outer = 500;      // >= 1, iterations of the projected gradient method before the step is halved
   bool explicit_pd = true;  // ne-mdp only: control from the state at the start of the step; false: at its end
   void validate() const;    // throws InputError: field, value received, accepted range

@@ -2,7 +2,7 @@
 // paper (Drumwright and Shell).                                                                         theory (8.11)
 //
 //   (M/h^2 + U'') delta = M v_n/h - C(q_n, v_n) - U' + sum_x J_x^T v_x(q_n) w_x,     v = delta/h
-//   minimise over w  K(v) = 1/2 v.M v, or 1/2 sum |J_x v|^2
+//   minimise over w  K of theory (8.4)
 //
 // One quadratic program, no Newton iteration. U collects the joint potentials: of explicit control only rotor inertia,
 // of implicit control PD, stops and damping as well, linearised at delta = 0.
@@ -57,9 +57,10 @@ SubstepResult substep_mdp(const Control& control, const StepOptions& options, do
     auto Z = c.Z.leftCols(W);
     c.set.force_columns(start, Z);
     c.solve_columns(ws.lu);
-    if (options.dissipation == Dissipation::total) {
-      ws.trial_delta.noalias() = M * ws.delta / (h * h);
-      c.HZ.leftCols(W).noalias() = M * Z / (h * h);
+    if (options.dissipation != Dissipation::contact) {
+      if (options.dissipation == Dissipation::total) ws.jacobian = M / (h * h);  // else the implicit system itself
+      ws.trial_delta.noalias() = ws.jacobian * ws.delta;
+      c.HZ.leftCols(W).noalias() = ws.jacobian * Z;
       c.g.head(W).noalias() = Z.transpose() * ws.trial_delta;
       c.Q().noalias() = Z.transpose() * c.HZ.leftCols(W);
     } else {
