@@ -51,7 +51,7 @@ StudyResult study_nmdp_cost(const StudyContext& context) {
   const std::vector<RobotRecord> records = time_robots(context, runs);
 
   // Outer iterations against the step, on walk and jump.
-  const std::vector<double> steps = context.quick ? std::vector{0.02, 0.05} : std::vector{0.01, 0.02, 0.03, 0.04, 0.05};
+  const std::vector<double> steps = context.quick ? std::vector{0.02, 0.05} : step_range(0.005, 0.05, 0.005);
   std::vector<RobotRun> sweep;
   for (const IntegratorType integrator : integrators)
     for (const double dt : steps)

@@ -50,10 +50,6 @@ StudySeries sorted_series(std::string name, const std::vector<double>& x, const 
   return series;
 }
 
-bool zeroth_order(IntegratorType integrator) {
-  return integrator == IntegratorType::ne_zonmdp || integrator == IntegratorType::pbd_zonmdp;
-}
-
 }  // namespace
 
 StudyResult study_nmdp_truth(const StudyContext& context) {
@@ -100,8 +96,7 @@ StudyResult study_nmdp_truth(const StudyContext& context) {
     runs_of.emplace_back();
     for (const RobotRun& scheme : schemes) {
       runs_of.back().emplace_back();
-      for (const double dt : steps)
-        if (!zeroth_order(scheme.integrator) || dt > 0.009) runs_of.back().back().push_back(add_run(scheme, phase, dt));
+      for (const double dt : steps) runs_of.back().back().push_back(add_run(scheme, phase, dt));
     }
   }
   const std::vector<RobotRecord> records = run_robots(context, runs);
@@ -162,9 +157,8 @@ StudyResult study_nmdp_truth(const StudyContext& context) {
               report_row(fmt::format("{}: {}: error at 50 ms", phase.name, name), "m", "",
                          record.complete() ? StudyValue(error.back()) : StudyValue("did not finish")));
       }
-      if (!zeroth_order(schemes[s].integrator))
-        result.rows.push_back(report_row(fmt::format("{}: {}: observed order up to 20 ms", phase.name, name), "", "",
-                                         log_slope(order_dt, order_error)));
+      result.rows.push_back(report_row(fmt::format("{}: {}: observed order up to 20 ms", phase.name, name), "", "",
+                                       log_slope(order_dt, order_error)));
       by_step.series.push_back(sorted_series(name, dt, error));
       by_solves.series.push_back(sorted_series(name, solves, error));
       by_wall.series.push_back(sorted_series(name, wall, error));

@@ -36,7 +36,6 @@ struct Family {
 StudyResult study_nmdp_walk(const StudyContext& context) {
   const double duration = context.quick ? 3 : 10;
   const std::vector<double> nmdp_steps = context.quick ? std::vector{0.03, 0.05} : step_range(0.005, 0.05, 0.005);
-  const std::vector<double> zeroth_steps = context.quick ? std::vector{0.05} : std::vector{0.03, 0.04, 0.05};
   const std::vector<double> mdp_steps = context.quick ? std::vector{0.002, 0.005} : step_range(0.001, 0.005, 0.001);
   std::vector<Family> families;
   std::vector<RobotRun> runs;
@@ -60,7 +59,7 @@ StudyResult study_nmdp_walk(const StudyContext& context) {
     for (const IntegratorType integrator : {IntegratorType::ne_nmdp, IntegratorType::pbd_nmdp})
       add(integrator, dissipation, true, nmdp_steps);
   for (const IntegratorType integrator : {IntegratorType::ne_zonmdp, IntegratorType::pbd_zonmdp})
-    add(integrator, Dissipation::contact, true, zeroth_steps);
+    add(integrator, Dissipation::contact, true, nmdp_steps);
   const std::vector<RobotRecord> records = run_robots(context, runs);
 
   StudyResult result;

@@ -19,7 +19,6 @@
 namespace scree {
 namespace {
 
-// Zeroth order takes thousands of iterations for some steps. Counted, not timed, so that every machine stops alike.
 constexpr double kWorkLimit = 40000, kQuickWorkLimit = 8000;  // Newton iterations per simulated second
 constexpr size_t kFigurePoints = 400;
 
@@ -120,8 +119,9 @@ RobotRecord run_robot(const Robot& robot, std::shared_ptr<const Motion> motion, 
     if (!report.converged()) record.end = RunEnd::step_failed;
     if (report.converged()) {
       keep();
-      if (!(std::abs(record.tilt.back()) < kLargestTilt) || !(std::abs(record.z.back()) < kLargestHeight))
-        record.end = RunEnd::diverged;
+      if (!(std::abs(record.z.back()) < kLargestHeight) ||
+          !(simulation.state().v.lpNorm<Eigen::Infinity>() < kLargestSpeed))
+        record.end = RunEnd::exploded;
       else if (static_cast<double>(record.iterations) > work_limit)
         record.end = RunEnd::work_limit;
     }
@@ -224,7 +224,7 @@ double value_at(const RobotRecord& record, const std::vector<double>& values, do
 }
 
 StudySeries time_series(const RobotRecord& record, const std::vector<double>& values, std::string name) {
-  const auto rounded = [](double value) { return std::round(1e5 * value) / 1e5; };  // a page of bearable size
+  const auto rounded = [](double value) { return std::round(1e5 * value) / 1e5; };
   StudySeries series;
   series.name = std::move(name);
   const size_t count = record.time.size(), every = (count + kFigurePoints - 1) / kFigurePoints;

@@ -23,11 +23,14 @@ struct RobotRun {
   double duration = 10;     // [s]
 };
 
+constexpr double kLargestHeight = 3, kLargestSpeed = 1000;  // [m] of the torso, [rad/s, m/s] of any joint
+constexpr double kFallen = 1.6;                             // [rad] a torso that tilts more has fallen over
+
 enum class RunEnd {
   complete,
   step_failed,
-  diverged,    // turned over (|tilt| > 1.6 rad) or flew away (|z| > 3 m)
-  work_limit,  // more Newton iterations than a run may take
+  exploded,    // beyond kLargestHeight or kLargestSpeed, or a step without finite numbers
+  work_limit,  // more Newton iterations than a run may take: counted, not timed, so that every machine stops alike
 };
 
 // One row per step, the start included in time, x, z, tilt.
@@ -42,9 +45,8 @@ struct RobotRecord {
   double wall() const;          // [s]
   double outer_sum() const;
   bool complete() const { return end == RunEnd::complete; }
+  bool fell() const { return largest_tilt() > kFallen; }
 };
-
-constexpr double kLargestTilt = 1.6, kLargestHeight = 3;  // [rad], [m]: beyond, a run counts as diverged
 
 std::string run_name(const RobotRun& run);  // "ne-nmdp", "ne-mdp, implicit PD", "ne-nmdp, total"
 std::string step_name(double dt);           // "50 ms"
@@ -60,7 +62,7 @@ void for_each_job(int jobs, size_t count, const std::function<void(size_t)>& wor
 // Value of a record at `time`, linear between its rows; not a number after its end.
 double value_at(const RobotRecord& record, const std::vector<double>& values, double time);
 
-// Records in milliseconds of one run family, for figures and tables.
+// At most 400 points, rounded to 1e-5: a page of bearable size.
 StudySeries time_series(const RobotRecord& record, const std::vector<double>& values, std::string name);
 
 std::vector<double> step_range(double first, double last, double by);  // [s]

@@ -1,0 +1,102 @@
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "support/process.h"
+
+namespace scree {
+namespace {
+
+using nlohmann::json;
+
+Outcome study(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {SCREE_CLI, "study"});
+  return Process(arguments).wait();
+}
+
+TEST(StudyVerb, ListsTheStudies) {
+  const Outcome outcome = study({"list"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.err, "");
+  for (const char* name : {"nmdp-jump", "nmdp-walk", "nmdp-table1", "nmdp-truth", "nmdp-cost", "nmdp-convergence"})
+    EXPECT_NE(outcome.out.find(name), std::string::npos) << name;
+}
+
+TEST(StudyVerb, WrongUsageExitsWith2AndWritesNothing) {
+  const TempFolder folder;
+  const std::string page = (folder / "page.html").string();
+  const auto refused = [&](const std::vector<std::string>& arguments, const std::string& expected) {
+    const Outcome outcome = study(arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << expected;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1) << outcome.err;
+    EXPECT_NE(outcome.err.find(expected), std::string::npos) << outcome.err;
+    EXPECT_EQ(folder.count(), 0);
+  };
+  refused({}, "name is required");
+  refused({"nmdp-jmup", "--html", page}, "unknown study \"nmdp-jmup\", did you mean \"nmdp-jump\"?");
+  refused({"nmdp-jump", "--data", folder.path().string()}, "expected a folder that holds models and motions");
+  refused({"nmdp-jump", "--data", SCREE_SOURCE_DIR, "--html", (folder / "none" / "page.html").string()}, "none");
+  refused({"nmdp-jump", "--jobs", "0"}, "--jobs");
+  refused({"nmdp-jump", "--qiuck"}, "did you mean \"--quick\"?");
+}
+
+TEST(StudyVerb, AQuickStudyPrintsRowsAndWritesAPage) {
+  const TempFolder folder;
+  const std::string page = (folder / "page.html").string();
+  const std::vector<std::string> common = {"nmdp-convergence", "--quick", "--data", SCREE_SOURCE_DIR};
+  std::vector<std::string> arguments = common;
+  arguments.insert(arguments.end(), {"--json", "--html", page, "--jobs", "1"});
+  const Outcome outcome = study(arguments);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  const json data = json::parse(outcome.out);
+  EXPECT_EQ(data["study"], "nmdp-convergence");
+  ASSERT_GT(data["rows"].size(), 10u);
+  for (const json& row : data["rows"]) {
+    const std::string verdict = row["verdict"];
+    EXPECT_EQ(verdict == "reported", row["goal"] == "") << row;
+    EXPECT_FALSE(row["scree"].is_null()) << row;
+  }
+  EXPECT_NE(read_bytes(page).find("nmdp-convergence"), std::string::npos);
+  EXPECT_EQ(folder.count(), 1);
+
+  // No figure of this study depends on the number of threads.
+  arguments = common;
+  arguments.insert(arguments.end(), {"--json", "--jobs", "3"});
+  EXPECT_EQ(study(arguments).out, outcome.out);
+
+  const Outcome table = study(common);
+  EXPECT_EQ(table.exit_code, 0);
+  for (const char* word : {"quantity", "paper", "goal", "verdict", "sliding box"})
+    EXPECT_NE(table.out.find(word), std::string::npos) << word;
+}
+
+TEST(StudyVerb, ABrokenModelIsNamed) {
+  const TempFolder folder;
+  std::filesystem::create_directories(folder / "models");
+  std::filesystem::create_directories(folder / "motions");
+  folder.write("models/box-planar.urdf", "<robot name=\"x\"/>");
+  const Outcome outcome = study({"nmdp-convergence", "--quick", "--data", folder.path().string()});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("box-planar.urdf"), std::string::npos) << outcome.err;
+}
+
+TEST(StudyVerb, AnInterruptWritesNothing) {
+  const TempFolder folder;
+  Process process({SCREE_CLI, "study", "nmdp-truth", "--data", SCREE_SOURCE_DIR, "--html",
+                   (folder / "page.html").string(), "--jobs", "2"});
+  while (!process.finished() && !process.catches(SIGINT)) std::this_thread::yield();
+  ASSERT_FALSE(process.finished()) << process.wait().err;
+  kill(process.id(), SIGINT);
+  const Outcome outcome = process.wait();
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+  EXPECT_EQ(outcome.err, "scree: error: interrupted, nothing written\n");
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(folder.count(), 0);
+}
+
+}  // namespace
+}  // namespace scree
