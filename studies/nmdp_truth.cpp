@@ -66,7 +66,8 @@ StudyResult study_nmdp_truth(const StudyContext& context) {
     run.explicit_pd = explicit_pd;
     schemes.push_back(run);
   };
-  for (const bool explicit_pd : {true, false}) add_scheme(IntegratorType::ne_mdp, Dissipation::contact, explicit_pd);
+  add_scheme(IntegratorType::ne_mdp, Dissipation::total, true);
+  add_scheme(IntegratorType::ne_mdp, Dissipation::contact, false);
   for (const IntegratorType integrator : {IntegratorType::ne_nmdp, IntegratorType::pbd_nmdp})
     for (const Dissipation dissipation : kDissipations) add_scheme(integrator, dissipation, true);
   for (const IntegratorType integrator : {IntegratorType::ne_zonmdp, IntegratorType::pbd_zonmdp})

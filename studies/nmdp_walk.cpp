@@ -53,8 +53,9 @@ StudyResult study_nmdp_walk(const StudyContext& context) {
       runs.push_back(run);
     }
   };
-  for (const bool explicit_pd : {true, false})
-    add(IntegratorType::ne_mdp, Dissipation::contact, explicit_pd, mdp_steps);
+  add(IntegratorType::ne_mdp, Dissipation::total, true, mdp_steps);  // the paper's baseline
+  add(IntegratorType::ne_mdp, Dissipation::contact, true, mdp_steps);
+  add(IntegratorType::ne_mdp, Dissipation::contact, false, mdp_steps);
   for (const Dissipation dissipation : {Dissipation::contact, Dissipation::total, Dissipation::effective})
     for (const IntegratorType integrator : {IntegratorType::ne_nmdp, IntegratorType::pbd_nmdp})
       add(integrator, dissipation, true, nmdp_steps);
@@ -109,13 +110,13 @@ StudyResult study_nmdp_walk(const StudyContext& context) {
       if (family.like.integrator == integrator && family.like.dissipation == dissipation) return family.spread;
     return 0.0;
   };
-  const double mdp = spread_of(IntegratorType::ne_mdp, Dissipation::contact);
+  const double mdp = spread_of(IntegratorType::ne_mdp, Dissipation::total);
   for (const Dissipation dissipation : {Dissipation::contact, Dissipation::total, Dissipation::effective}) {
     const double ne = spread_of(IntegratorType::ne_nmdp, dissipation);
     const double pbd = spread_of(IntegratorType::pbd_nmdp, dissipation);
     const std::string name = dissipation_name(dissipation);
-    result.rows.push_back(goal_row("spread of ne-nmdp over that of ne-mdp, explicit PD: " + name, "", "much smaller",
-                                   ne / mdp, "< 1", ne < mdp));
+    result.rows.push_back(goal_row("spread of ne-nmdp over that of ne-mdp, explicit PD, total: " + name, "",
+                                   "much smaller", ne / mdp, "< 1", ne < mdp));
     result.rows.push_back(goal_row("spread of pbd-nmdp over that of ne-nmdp: " + name, "",
                                    "smaller by the text, 2.5 by Table I", pbd / ne, "< 1", pbd < ne));
   }
