@@ -93,10 +93,11 @@ bool ContactSet::count_touching() {
 }
 
 void ContactSet::load_weights(const std::vector<double>& by_pair, Eigen::VectorXd& w) const {
+  const bool none = by_pair.size() != all_weights();  // or of another world
   for (size_t s = 0; s < slots_.size(); ++s) {
     const size_t from = index(slots_[s].point, slots_[s].solid) * static_cast<size_t>(vertices_);
     for (size_t j = 0; j < static_cast<size_t>(vertices_); ++j)
-      w(static_cast<Eigen::Index>(s * static_cast<size_t>(vertices_) + j)) = by_pair.empty() ? 0 : by_pair[from + j];
+      w(static_cast<Eigen::Index>(s * static_cast<size_t>(vertices_) + j)) = none ? 0 : by_pair[from + j];
   }
 }
 

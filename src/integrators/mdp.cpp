@@ -2,7 +2,7 @@
 // paper (Drumwright and Shell).                                                                         theory (8.11)
 //
 //   (M/h^2 + U'') delta = M v_n/h - C(q_n, v_n) - U' + sum_x J_x^T v_x(q_n) w_x,     v = delta/h
-//   minimise over w  K of theory (8.4)
+//   minimise over w  K(v) = 1/2 v.M v, or 1/2 v.(M + h^2 U'') v, or 1/2 sum |J_x v|^2
 //
 // One quadratic program, no Newton iteration. U collects the joint potentials: of explicit control only rotor inertia,
 // of implicit control PD, stops and damping as well, linearised at delta = 0.
@@ -58,7 +58,8 @@ SubstepResult substep_mdp(const Control& control, const StepOptions& options, do
     c.set.force_columns(start, Z);
     c.solve_columns(ws.lu);
     if (options.dissipation != Dissipation::contact) {
-      if (options.dissipation == Dissipation::total) ws.jacobian = M / (h * h);  // else the implicit system itself
+      // ws.jacobian is the metric of Dissipation::effective, M/h^2 that of Dissipation::total.
+      if (options.dissipation == Dissipation::total) ws.jacobian = M / (h * h);
       ws.trial_delta.noalias() = ws.jacobian * ws.delta;
       c.HZ.leftCols(W).noalias() = ws.jacobian * Z;
       c.g.head(W).noalias() = Z.transpose() * ws.trial_delta;
@@ -78,11 +79,13 @@ SubstepResult substep_mdp(const Control& control, const StepOptions& options, do
     result.outer = 1;
     if (!qp.converged) return result;
     ws.delta.noalias() += Z * c.w.head(W);
-    c.set.report(start, c.w, ws.contacts);
-    c.set.store_weights(c.w, state.contact_weights);
   }
   // An explosion is a failure, not a state.
-  if (!(ws.delta.cwiseAbs().maxCoeff() < 1e6 * h)) return result;
+  if (!(ws.delta.array().abs() < 1e6 * h).all()) return result;
+  if (ws.contact) {
+    ws.contact->set.report(ws.newton_euler.trial(), ws.contact->w, ws.contacts);
+    ws.contact->set.store_weights(ws.contact->w, state.contact_weights);
+  }
   apply_displacement(model.tree(), ws.delta.data(), state.q.data());
   state.v = ws.delta / h;
   state.body_rates.clear();

@@ -28,7 +28,7 @@ Residual residual_of(const Eigen::VectorXd& forces, double tolerance, const Step
     const double acceleration = std::abs(forces(a)) / ws.mass_diagonal(a);
     // 16: a few dozen roundings of random sign add up in each subtree sum
     if (!(acceleration <= tolerance + 16 * ws.rounding(a))) residual.small = false;
-    residual.largest = std::max(residual.largest, acceleration);
+    if (acceleration > residual.largest || std::isnan(acceleration)) residual.largest = acceleration;  // NaN stays
   }
   return residual;
 }

@@ -232,6 +232,7 @@ StepReport step([[maybe_unused]] const Model& model, const Control& control, con
     }
     if (!accepted && ++level > options.max_halvings) {  // nothing smaller is left to try
       state = ws.before;
+      ws.contacts.clear();  // those of substeps taken back
       report.residual = failed_residual;
       return report;
     }
