@@ -20,7 +20,7 @@ SubstepResult substep_mdp(const Control& control, const StepOptions& options, do
   const Eigen::MatrixXd& M = ws.dynamics.mass_matrix();  // with rotor inertia
   ws.dynamics.bias_force(state.v, options.gravity, ws.gradient);
   ws.jacobian = M / (h * h);
-  ws.gradient.noalias() -= M * state.v / h;
+  ws.gradient.noalias() -= (1 / h) * M * state.v;  // a factor behind the product would allocate it
   if (options.explicit_pd) {
     ws.joint_forces.explicit_force(control, state.q.data(), state.v.data(), ws.force.data());
     ws.gradient -= ws.force;
@@ -66,8 +66,8 @@ SubstepResult substep_mdp(const Control& control, const StepOptions& options, do
       c.Q().noalias() = Z.transpose() * c.HZ.leftCols(W);
     } else {
       c.set.point_jacobian(start, c.U.topRows(rows));
-      c.u.head(rows).noalias() = c.U.topRows(rows) * ws.delta / h;
-      c.UZ().noalias() = c.U.topRows(rows) * Z / h;
+      c.u.head(rows).noalias() = (1 / h) * c.U.topRows(rows) * ws.delta;
+      c.UZ().noalias() = (1 / h) * c.U.topRows(rows) * Z;
       c.g.head(W).noalias() = c.UZ().transpose() * c.u.head(rows);
       c.Q().noalias() = c.UZ().transpose() * c.UZ();
     }

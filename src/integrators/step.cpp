@@ -150,9 +150,10 @@ void ContactScratch::reserve() {
 }
 
 void ContactScratch::solve_columns(const Eigen::PartialPivLU<Eigen::MatrixXd>& lu) {
-  auto columns = HZ.leftCols(set.weight_count());  // a permutation in place would allocate
-  columns.noalias() = lu.permutationP() * Z.leftCols(set.weight_count());
-  columns *= -1;
+  auto columns = Z.leftCols(set.weight_count());
+  auto permuted = HZ.leftCols(set.weight_count());  // in place a permutation allocates
+  permuted.noalias() = lu.permutationP() * columns;
+  columns = -permuted;
   lu.matrixLU().triangularView<Eigen::UnitLower>().solveInPlace(columns);
   lu.matrixLU().triangularView<Eigen::Upper>().solveInPlace(columns);
   Z.leftCols(set.weight_count()) = columns;
