@@ -7,6 +7,7 @@
 
 #include "scree/error.h"
 #include "scree/simulation.h"
+#include "support/contact_robots.h"
 #include "support/mechanisms.h"
 #include "support/random_tree.h"
 
@@ -115,6 +116,82 @@ TEST(Step, SameInputSameBits) {
         ASSERT_EQ(state_hash(first.state()), state_hash(second.state())) << "tree " << trial << " step " << k;
       }
     }
+  }
+}
+
+// A robot walks; every step is taken by three: one that goes on, one that started over with a fresh workspace, and one
+// that gets a copy of the state at every step and works in a used workspace of another motion.
+TEST(Step, SameInputSameBitsWithContact) {
+  for (const char* name : {"robosimian-planar", "spider-spatial"}) {
+    test::ContactRobot robot(name);
+    robot.walk();
+    for (const IntegratorType integrator : test::kContactIntegrators) {
+      StepOptions options;
+      options.integrator = integrator;
+      options.dt = integrator == IntegratorType::ne_mdp ? 0.002 : 0.05;
+      const auto start = [&] { return make_state(robot.model, robot.stance, Eigen::VectorXd::Zero(robot.model.nv())); };
+      StepWorkspace first(robot.model, robot.world), second(robot.model, robot.world), used(robot.model, robot.world);
+      test::Random random(33);
+      State a = start(), b = start(), other = robot.random_state(random);
+      for (int k = 0; k < 3; ++k) (void)step(robot.model, robot.control, options, other, used);
+      for (int k = 0; k < 40; ++k) {
+        const State copy = a;
+        const StepReport report = step(robot.model, robot.control, options, a, first);
+        ASSERT_TRUE(report.converged());
+        (void)step(robot.model, robot.control, options, b, second);
+        ASSERT_EQ(state_hash(a), state_hash(b)) << name << " " << integrator_name(integrator) << " step " << k;
+        StepWorkspace fresh(robot.model, robot.world);
+        for (StepWorkspace* workspace : {&fresh, &used}) {
+          State c = copy;
+          const StepReport again = step(robot.model, robot.control, options, c, *workspace);
+          ASSERT_EQ(state_hash(a), state_hash(c)) << name << " " << integrator_name(integrator) << " step " << k;
+          ASSERT_EQ(a.contact_weights, c.contact_weights);
+          ASSERT_EQ(report.outer, again.outer);
+          ASSERT_EQ(workspace->contacts().size(), first.contacts().size());
+        }
+      }
+    }
+  }
+}
+
+// Targets move on within a step: a step that is subdivided goes through the same states as its substeps taken one by
+// one. Times are binary fractions, so that they are the same numbers in both.
+TEST(Step, MotionTargetsAdvanceInSubsteps) {
+  test::ContactRobot robot("robosimian-planar");
+  robot.walk();
+  for (const IntegratorType integrator :
+       {IntegratorType::pbd, IntegratorType::ne, IntegratorType::ne_nmdp, IntegratorType::ne_zonmdp,
+        IntegratorType::pbd_nmdp, IntegratorType::pbd_zonmdp}) {
+    StepOptions options;
+    options.integrator = integrator;
+    options.dt = 0.0625;
+    options.max_turn = 0.02;
+    options.max_halvings = 8;
+    State whole = make_state(robot.model, robot.stance, Eigen::VectorXd::Zero(robot.model.nv()), 0.25);
+    State parts = whole;
+    StepWorkspace first(robot.model, robot.world), second(robot.model, robot.world);
+    int subdivided = 0;
+    for (int k = 0; k < 8; ++k) {
+      const StepReport report = step(robot.model, robot.control, options, whole, first);
+      ASSERT_TRUE(report.converged());
+      subdivided += report.substeps > 1;
+      StepOptions part = options;
+      part.max_halvings = 0;
+      int level = 0, taken = 0;
+      while (parts.time < whole.time) {
+        part.dt = std::ldexp(options.dt, -level);
+        if (!step(robot.model, robot.control, part, parts, second).converged()) {
+          ASSERT_LE(++level, options.max_halvings);
+          continue;
+        }
+        ++taken;
+        while (level > 0 && std::fmod(parts.time, std::ldexp(options.dt, 1 - level)) == 0) --level;
+      }
+      ASSERT_EQ(taken, report.substeps) << integrator_name(integrator) << " step " << k;
+      ASSERT_EQ(state_hash(parts), state_hash(whole)) << integrator_name(integrator) << " step " << k;
+      ASSERT_EQ(parts.contact_weights, whole.contact_weights);
+    }
+    EXPECT_GE(subdivided, 4) << integrator_name(integrator);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "scree/urdf.h"
 #include "solvers/simplex_qp.h"
 #include "support/allocation_guard.h"
+#include "support/contact_robots.h"
 #include "support/random_tree.h"
 #include "support/simplex_problems.h"
 
@@ -83,6 +84,74 @@ TEST(Step, AllocatesNothingWhenSubdividingOrFailing) {
   s.set_state(s.model().neutral_position(), Vec3(3000, 0, 5));
   EXPECT_FALSE(s.step().converged());
   expect_no_allocation(s, "failing");
+}
+
+// Contacts come and go: one cycle of the gait to warm up, then another.
+TEST(Step, AllocatesNothingWithContactsAfterACycle) {
+  struct Variant {
+    double dt, max_turn;
+    Dissipation dissipation;
+  };
+  const Variant variants[] = {{0.05, 0.5, Dissipation::contact},
+                              {0.05, 0.02, Dissipation::effective},  // subdivides most steps
+                              {0.005, 0.5, Dissipation::total}};
+  for (const char* name : {"robosimian-planar", "spider-spatial"}) {
+    test::ContactRobot robot(name);
+    for (const char* motion : {"walk", "jump"}) {
+      robot.control.motion = robot.motion(motion);
+      const double cycle = robot.control.motion->end();
+      for (const IntegratorType integrator : test::kContactIntegrators) {
+        for (const Variant& variant : variants) {
+          StepOptions options;
+          options.integrator = integrator;
+          options.dissipation = variant.dissipation;
+          options.dt = integrator == IntegratorType::ne_mdp ? 0.005 : variant.dt;  // larger ones explode
+          options.max_turn = variant.max_turn;
+          State state = make_state(robot.model, robot.stance, Eigen::VectorXd::Zero(robot.model.nv()));
+          StepWorkspace workspace(robot.model, robot.world);
+          bool converged = true;
+          int substeps = 0, fewest = 4, most = 0;
+          const auto run_until = [&](double time) {
+            while (state.time < time && converged) {
+              const StepReport report = step(robot.model, robot.control, options, state, workspace);
+              converged = report.converged();
+              substeps += report.substeps;
+              fewest = std::min(fewest, report.contacts);
+              most = std::max(most, report.contacts);
+            }
+          };
+          run_until(cycle);
+          test::AllocationGuard guard;
+          run_until(2 * cycle);
+          EXPECT_EQ(guard.count(), 0) << name << " " << motion << " " << integrator_name(integrator) << " dt "
+                                      << options.dt << ", " << substeps << " substeps";
+          EXPECT_TRUE(converged) << name << " " << motion << " " << integrator_name(integrator) << " dt " << options.dt;
+          EXPECT_LT(fewest, most);  // contacts did come and go
+        }
+      }
+    }
+  }
+}
+
+TEST(Step, AllocatesNothingWhenAStepWithContactFails) {
+  test::ContactRobot robot("robosimian-planar");
+  CoulombOptions law;
+  law.stiffness = 1e30;
+  robot.world.law = make_coulomb(law);
+  test::Random random(53);
+  for (const IntegratorType integrator : test::kContactIntegrators) {
+    StepOptions options;
+    options.integrator = integrator;
+    options.dt = 0.05;
+    options.max_halvings = 3;
+    State state = robot.random_state(random);
+    state.q(robot.height_index()) -= 0.1;
+    StepWorkspace workspace(robot.model, robot.world);
+    for (int k = 0; k < 3; ++k) (void)step(robot.model, robot.control, options, state, workspace);
+    test::AllocationGuard guard;
+    for (int k = 0; k < 5; ++k) (void)step(robot.model, robot.control, options, state, workspace);
+    EXPECT_EQ(guard.count(), 0) << integrator_name(integrator);
+  }
 }
 
 TEST(Dynamics, AllocatesNothing) {

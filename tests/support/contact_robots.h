@@ -20,7 +20,7 @@ inline constexpr IntegratorType kContactIntegrators[] = {IntegratorType::ne_mdp,
 struct ContactRobot {
   explicit ContactRobot(const std::string& name, CoulombOptions law = {})
       : model(load_urdf(std::string(SCREE_SOURCE_DIR "/models/") + name + ".urdf")), control(model) {
-    const bool spider = name.starts_with("spider");
+    const bool spider = model.name().starts_with("spider");
     law.friction = spider ? 1.5 : 0.7;
     floor = spider ? -0.43 : -0.80;
     world.environment.add_plane({0, 0, floor}, Vec3::UnitZ());
@@ -28,9 +28,7 @@ struct ContactRobot {
     world.points = model.contact_points();
     stance = model.neutral_position();
     Eigen::VectorXd rate = Eigen::VectorXd::Zero(model.nv());
-    const std::string file =
-        SCREE_SOURCE_DIR "/motions/" + std::string(spider ? "spider" : "robosimian") + "-walk.toml";
-    load_motion(file, model).sample(0, stance, rate);
+    motion("walk")->sample(0, stance, rate);
     control.target = stance;
     for (const Joint& joint : model.joints())
       if (velocity_count(joint.type) == 1) {
@@ -38,6 +36,13 @@ struct ContactRobot {
         control.kd(joint.v_index) = 1;
       }
   }
+
+  // Of this robot: "walk", "jump", ...
+  std::shared_ptr<const Motion> motion(const std::string& what) const {
+    const std::string robot = model.name().starts_with("spider") ? "spider" : "robosimian";
+    return std::make_shared<Motion>(load_motion(SCREE_SOURCE_DIR "/motions/" + robot + "-" + what + ".toml", model));
+  }
+  void walk() { control.motion = motion("walk"); }
 
   bool planar() const { return model.joints()[0].type == JointType::planar; }
   int height_index() const { return planar() ? 1 : 2; }  // in q

@@ -16,6 +16,7 @@ struct ContactTruth {
   double rounding = 0;      // [m/s^2, rad/s^2] the part of it that one rounding of every pose can make
   double infeasible = 0;    // by how much a weight or a sum of weights leaves its bounds
   double displacement = 0;  // [m, rad] largest difference of q_n (+) delta and the new q
+  double size = 0;          // [m, rad] largest position
   double K = 0;             // [J]
   double gap = 0;           // [J] g.w - min over the polytope of g.w', g = dK/dw by differences
   double missed = 0;        // [J] how much lower K gets on the way from w to that w', with G = 0 kept
@@ -39,11 +40,13 @@ inline ContactTruth contact_truth(const Model& model, const ContactWorld& world,
   ContactTruth truth;
   truth.displacement = (position_difference(model, before.q, after.q) - delta).cwiseAbs().maxCoeff();
 
+  truth.size = after.q.cwiseAbs().maxCoeff();
+
   // Every pair is a slot here: one that the integrator left out and that touches would show in the residual, for it
   // would take up no weight but be counted, and in the weights.
   ContactSet all(model, world);
   stage.set_trial(delta.data());
-  all.select(stage.trial(), 1e9, options.gravity.norm());
+  all.select(stage.trial(), 1e9, options.gravity.norm(), true);
   Eigen::VectorXd w = Eigen::VectorXd::Zero(all.weight_count());
   all.load_weights(after.contact_weights, w);
   for (int x = 0; x < all.size(); ++x) {
@@ -79,7 +82,7 @@ inline ContactTruth contact_truth(const Model& model, const ContactWorld& world,
     joints.add_implicit(control, before.q.data(), before.v.data(), d.data(), h, potential, unused.data(), H.data());
     H.triangularView<Eigen::StrictlyLower>() = H.transpose();
     J += H;
-    if (contact) all.add_jacobian(stage.trial(), w, true, J.data());
+    if (contact) all.add_jacobian(stage.trial(), w, J.data());
     return J;
   };
   const Eigen::MatrixXd free = jacobian(h * before.v, false), metric = 0.5 * (free + free.transpose());
