@@ -77,7 +77,7 @@ std::vector<ContactPoint> contact_candidates(const Model& model, ContactCandidat
 struct ContactWorld {
   Environment environment;
   std::shared_ptr<const ContactLaw> law = make_coulomb({});  // never null
-  std::vector<ContactPoint> points;
+  std::vector<ContactPoint> points;                          // at most 6000 / vertex_count() of the law
   size_t pair_count() const { return points.size() * environment.solids().size(); }
 };
 

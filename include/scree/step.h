@@ -25,8 +25,8 @@ enum class IntegratorType {
   pbd_zonmdp,  // "pbd-zonmdp"
 };
 bool knows_contact(IntegratorType type);
-// Throws InputError if the integrator needs the derivative of the contact law and the law offers none.
-void check_law(IntegratorType type, const ContactLaw& law);
+// Throws InputError if the integrator knows no contact, or needs the derivative of the law and the law offers none.
+void check_contact(IntegratorType type, const ContactLaw& law);
 
 // Which kinetic energy the contact forces are chosen to minimise.                                     theory (8.4)
 enum class Dissipation {
@@ -99,7 +99,8 @@ class StepWorkspace {
 };
 
 // Advances `state` by exactly options.dt, halving the step where the solver asks for it. Never throws for numerical
-// reasons; on failure the state is left as it was and the report says so. Throws InputError as check_law.
+// reasons; on failure the state is left as it was and the report says so. Throws InputError as
+// check_contact.
 [[nodiscard]] StepReport step(const Model& model, const Control& control, const StepOptions& options, State& state,
                               StepWorkspace& workspace);
 

@@ -1,7 +1,11 @@
 #include "contact/contact_set.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+
+#include "scree/error.h"
 
 namespace scree {
 namespace {
@@ -30,7 +34,15 @@ ContactSet::ContactSet(const Model& model, const ContactWorld& world)
       vertices_(world.law->vertex_count()),
       reach_(world.law->reach()),
       slot_of_(world.pair_count(), -1),
-      weights_(vertices_) {}
+      weights_(vertices_) {
+  // All at once in the ground, the quadratic program would fill a gigabyte.
+  constexpr size_t kMostWeights = 6000;
+  if (world.points.size() * static_cast<size_t>(vertices_) > kMostWeights)
+    throw InputError(
+        fmt::format("contact: {} points with {} force directions each, expected at most {} in all: name "
+                    "contact points in the model or use simpler shapes",
+                    world.points.size(), vertices_, kMostWeights));
+}
 
 V3<double> ContactSet::centre(const Kinematics<double>& kin, int point) const {
   const ContactPoint& p = world_.points[static_cast<size_t>(point)];

@@ -156,7 +156,6 @@ void ContactScratch::solve_columns(const Eigen::PartialPivLU<Eigen::MatrixXd>& l
   columns = -permuted;
   lu.matrixLU().triangularView<Eigen::UnitLower>().solveInPlace(columns);
   lu.matrixLU().triangularView<Eigen::Upper>().solveInPlace(columns);
-  Z.leftCols(set.weight_count()) = columns;
 }
 
 const Control& StepWorkspace::Impl::control_at(const Control& control, double time) {
@@ -176,7 +175,12 @@ void StepWorkspace::Impl::poison() {
 
 bool knows_contact(IntegratorType type) { return type >= IntegratorType::ne_mdp; }
 
-void check_law(IntegratorType type, const ContactLaw& law) {
+void check_contact(IntegratorType type, const ContactLaw& law) {
+  if (!knows_contact(type))
+    throw InputError(fmt::format("integrator \"{}\" knows no contact, expected one of: {}",
+                                 integrator_name(type),
+                                 fmt::join(std::begin(kIntegratorNames) + static_cast<int>(IntegratorType::ne_mdp),
+                                           std::end(kIntegratorNames), ", ")));
   if (law.differentiable() || (type != IntegratorType::ne_nmdp && type != IntegratorType::pbd_nmdp)) return;
   throw InputError(
       fmt::format("integrator \"{}\" needs the derivative of the contact law, which this law does not offer, expected "
@@ -199,7 +203,7 @@ StepReport step([[maybe_unused]] const Model& model, const Control& control, con
                 StepWorkspace& workspace) {
   StepWorkspace::Impl& ws = workspace.impl();
   assert(&model == &ws.model);
-  if (ws.contact) check_law(options.integrator, *ws.world->law);
+  if (ws.contact) check_contact(options.integrator, *ws.world->law);
 #ifndef NDEBUG
   ws.poison();
 #endif

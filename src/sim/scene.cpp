@@ -193,8 +193,7 @@ Scene load_scene(const fs::path& file, const SceneOverrides& overrides) {
   if (overrides.integrator) options.integrator = *overrides.integrator;
   options.validate();
   if (has_ground) {
-    check_knows_contact(scene, options.integrator);
-    scene.blame("contact", [&] { check_law(options.integrator, *world.law); });
+    scene.blame("environment", [&] { check_contact(options.integrator, *world.law); });
   }
   if (overrides.duration) duration = *overrides.duration;
   check_horizon(file.string(), options.dt, duration);

@@ -203,14 +203,4 @@ ContactWorld read_contact(const TomlReader& scene, const fs::path& folder, const
   return world;
 }
 
-void check_knows_contact(const TomlReader& scene, IntegratorType integrator) {
-  if (knows_contact(integrator)) return;
-  std::vector<std::string> able;
-  for (const IntegratorType type : {IntegratorType::ne_mdp, IntegratorType::ne_nmdp, IntegratorType::ne_zonmdp,
-                                    IntegratorType::pbd_nmdp, IntegratorType::pbd_zonmdp})
-    able.emplace_back(integrator_name(type));
-  scene.fail("environment", fmt::format("integrator \"{}\" knows no contact, expected one of: {}",
-                                        integrator_name(integrator), fmt::join(able, ", ")));
-}
-
 }  // namespace scree

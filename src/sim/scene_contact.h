@@ -13,6 +13,5 @@ namespace scree {
 Environment read_environment(const TomlReader& scene, const std::filesystem::path& folder);
 ContactWorld read_contact(const TomlReader& scene, const std::filesystem::path& folder, const Model& model,
                           Environment environment);
-void check_knows_contact(const TomlReader& scene, IntegratorType integrator);
 
 }  // namespace scree

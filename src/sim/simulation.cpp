@@ -12,7 +12,7 @@ Simulation::Simulation(Model model, ContactWorld world, StepOptions options)
       control_(*model_),
       workspace_(*model_, *world_) {
   options_.validate();
-  if (world_->pair_count() > 0) check_law(options_.integrator, *world_->law);
+  if (world_->pair_count() > 0) check_contact(options_.integrator, *world_->law);
 }
 
 void Simulation::set_state(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double time) {
