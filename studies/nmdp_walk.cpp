@@ -13,21 +13,30 @@ namespace {
 constexpr double kGaitStep = 1;           // [s] one pair of feet, then the other
 constexpr double kFirstDrawnStep = 0.03;  // [s] the paper draws 30 to 50 ms
 
-// R^2 of distance over time at whole steps of the gait: within a step the torso moves to and fro.
-double linearity(const RobotRecord& record) {
+// R^2 of distance over time after the first step of the gait. The torso moves to and fro within a step, which
+// `whole_steps` leaves out.
+double linearity(const RobotRecord& record, bool whole_steps) {
   std::vector<double> time, x;
-  for (double t = kGaitStep; t < record.time.back() + 1e-9; t += kGaitStep) {
-    time.push_back(t);
-    x.push_back(value_at(record, record.x, t));
+  if (whole_steps) {
+    for (double t = kGaitStep; t < record.time.back() + 1e-9; t += kGaitStep) {
+      time.push_back(t);
+      x.push_back(value_at(record, record.x, t));
+    }
+  } else {
+    for (size_t i = 0; i < record.time.size(); ++i) {
+      if (record.time[i] < kGaitStep) continue;
+      time.push_back(record.time[i]);
+      x.push_back(record.x[i]);
+    }
   }
   return r_squared(time, x);
 }
 
 struct Family {
   RobotRun like;
-  std::vector<double> distances;  // at the end [m], of the runs that came to it
-  double spread = 0;              // [m] standard deviation of the distances at the steps the paper draws
-  double linearity = 1;           // smallest R^2
+  std::vector<double> distances;       // at the end [m], of the runs that came to it
+  double spread = 0;                   // [m] standard deviation of the distances at the steps the paper draws
+  double linearity = 1, stepwise = 1;  // smallest R^2, of all times and at whole steps
   int unfinished = 0;
 };
 
@@ -47,7 +56,7 @@ StudyResult study_nmdp_walk(const StudyContext& context) {
     run.integrator = integrator;
     run.dissipation = dissipation;
     run.explicit_pd = explicit_pd;
-    families.push_back({run, {}, 0, 1, 0});
+    families.push_back({run, {}, 0, 1, 1, 0});
     for (const double dt : steps) {
       run.dt = dt;
       runs.push_back(run);
@@ -87,7 +96,8 @@ StudyResult study_nmdp_walk(const StudyContext& context) {
         continue;
       }
       family.distances.push_back(record.x.back());
-      family.linearity = std::min(family.linearity, linearity(record));
+      family.linearity = std::min(family.linearity, linearity(record, false));
+      family.stepwise = std::min(family.stepwise, linearity(record, true));
       if (record.run.dt > kFirstDrawnStep - 1e-9 || family.like.integrator == IntegratorType::ne_mdp)
         drawn.push_back(record.x.back());
     }
@@ -95,12 +105,12 @@ StudyResult study_nmdp_walk(const StudyContext& context) {
     result.rows.push_back(report_row(fmt::format("{}: distance after {} s, by step in ms", name, duration), "m", "",
                                      fmt::format("{}", fmt::join(parts, "; "))));
     if (family.like.integrator == IntegratorType::ne_mdp)
-      result.rows.push_back(report_row(name + ": smallest R^2 of distance over time, at whole steps of the gait", "",
-                                       "", family.linearity));
+      result.rows.push_back(report_row(name + ": smallest R^2 of distance over time", "", "", family.linearity));
     else
-      result.rows.push_back(goal_row(name + ": smallest R^2 of distance over time, at whole steps of the gait", "",
-                                     "linear", family.linearity, ">= 0.99, all runs to the end",
-                                     family.linearity >= 0.99 && family.unfinished == 0));
+      result.rows.push_back(goal_row(name + ": smallest R^2 of distance over time", "", "linear", family.linearity,
+                                     ">= 0.98, all runs to the end",
+                                     family.linearity >= 0.98 && family.unfinished == 0));
+    result.rows.push_back(report_row(name + ": the same at whole steps of the gait", "", "", family.stepwise));
     result.rows.push_back(report_row(
         name + ": spread of the distance over the steps the paper draws (standard deviation)", "m", "", family.spread));
     result.figures.push_back(std::move(figure));
