@@ -14,7 +14,9 @@ void walk(benchmark::State& state, IntegratorType integrator, Dissipation dissip
   ContactWorld world;
   world.environment.add_plane(Vec3(0, 0, -0.8), Vec3::UnitZ());
   world.points = contact_candidates(model, ContactCandidates::named);
-  world.law = make_coulomb({.depth = 0.0157});
+  CoulombOptions law;
+  law.depth = 0.0157;
+  world.law = make_coulomb(law);
   StepOptions options{.integrator = integrator, .dt = static_cast<double>(state.range(0)) * 1e-3};
   options.dissipation = dissipation;
   Simulation s(model, world, options);

@@ -6,6 +6,8 @@ const std::vector<Study>& studies() {
   static const std::vector<Study> all = {
       {"nmdp-jump", "Jumping at 5 to 50 ms: stability, torso tilt and height (NMDP paper, Fig. 3 and 4)",
        study_nmdp_jump},
+      {"nmdp-stability", "No divergence at 5 to 50 ms: four motions of both robots, every integrator",
+       study_nmdp_stability},
       {"nmdp-walk", "Walking at 5 to 50 ms: distance, linearity, spread over the steps (Fig. 5)", study_nmdp_walk},
       {"nmdp-table1", "Agreement of runs of different steps, two robots (Table I)", study_nmdp_table1},
       {"nmdp-cost", "Frame rate, outer iterations, smallest substep at 50 ms (Fig. 6)", study_nmdp_cost},
