@@ -177,8 +177,7 @@ bool knows_contact(IntegratorType type) { return type >= IntegratorType::ne_mdp;
 
 void check_contact(IntegratorType type, const ContactLaw& law) {
   if (!knows_contact(type))
-    throw InputError(fmt::format("integrator \"{}\" knows no contact, expected one of: {}",
-                                 integrator_name(type),
+    throw InputError(fmt::format("integrator \"{}\" knows no contact, expected one of: {}", integrator_name(type),
                                  fmt::join(std::begin(kIntegratorNames) + static_cast<int>(IntegratorType::ne_mdp),
                                            std::end(kIntegratorNames), ", ")));
   if (law.differentiable() || (type != IntegratorType::ne_nmdp && type != IntegratorType::pbd_nmdp)) return;

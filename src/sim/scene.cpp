@@ -193,7 +193,8 @@ Scene load_scene(const fs::path& file, const SceneOverrides& overrides) {
   if (overrides.integrator) options.integrator = *overrides.integrator;
   options.validate();
   if (has_ground) {
-    scene.blame("environment", [&] { check_contact(options.integrator, *world.law); });
+    scene.blame(knows_contact(options.integrator) ? "contact" : "environment",
+                [&] { check_contact(options.integrator, *world.law); });
   }
   if (overrides.duration) duration = *overrides.duration;
   check_horizon(file.string(), options.dt, duration);
