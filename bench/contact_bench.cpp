@@ -47,7 +47,7 @@ void walk(benchmark::State& state, IntegratorType integrator, Dissipation dissip
 
 void NeNmdp(benchmark::State& state) { walk(state, IntegratorType::ne_nmdp, Dissipation::contact); }
 void NeNmdpEffective(benchmark::State& state) { walk(state, IntegratorType::ne_nmdp, Dissipation::effective); }
-void NeZonmdp(benchmark::State& state) { walk(state, IntegratorType::ne_zonmdp, Dissipation::contact); }
+void NeZonmdp(benchmark::State& state) { walk(state, IntegratorType::ne_zonmdp, Dissipation::effective); }
 void PbdNmdp(benchmark::State& state) { walk(state, IntegratorType::pbd_nmdp, Dissipation::contact); }
 void NeMdp(benchmark::State& state) { walk(state, IntegratorType::ne_mdp, Dissipation::contact); }
 

@@ -28,6 +28,7 @@ void evaluate_jacobian(const Control& control, double h, const State& state, Imp
   ws.joint_hessian.setZero();
   ws.joint_forces.add_implicit(control, state.q.data(), state.v.data(), ws.delta.data(), h, potential,
                                ws.trial_gradient.data(), ws.joint_hessian.data());
+  add_joint_rounding(ws);
   ws.jacobian.triangularView<Eigen::Upper>() += ws.joint_hessian;
   ws.jacobian.triangularView<Eigen::StrictlyLower>() += ws.joint_hessian.transpose();
 }

@@ -54,6 +54,7 @@ bool factor(Stage& s, const Eigen::VectorXd& delta, const Eigen::VectorXd& w) {
   ws.joint_hessian.setZero();
   ws.joint_forces.add_implicit(s.control, s.state.q.data(), s.state.v.data(), delta.data(), s.h, potential,
                                ws.direction.data(), ws.joint_hessian.data());
+  add_joint_rounding(ws);
   ws.jacobian.triangularView<Eigen::Upper>() += ws.joint_hessian;
   ws.jacobian.triangularView<Eigen::StrictlyLower>() += ws.joint_hessian.transpose();
   if (ws.contact->metric_wanted) {  // K of Dissipation::effective: the implicit system without contact   theory (8.4)

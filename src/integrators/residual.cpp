@@ -22,6 +22,11 @@ void set_residual_scale(const Discretisation& stage, double h, StepWorkspace::Im
   }
 }
 
+void add_joint_rounding(StepWorkspace::Impl& ws) {
+  for (Eigen::Index a = 0; a < ws.rounding.size(); ++a)
+    ws.rounding(a) += std::numeric_limits<double>::epsilon() * ws.joint_hessian(a, a) / ws.mass_diagonal(a);
+}
+
 Residual residual_of(const Eigen::VectorXd& forces, double tolerance, const StepWorkspace::Impl& ws) {
   Residual residual;
   for (Eigen::Index a = 0; a < forces.size(); ++a) {

@@ -8,6 +8,9 @@ namespace scree {
 // Takes M_aa and the size of rounding at the trial pose of `stage`, after its jacobian() (or hessian()).
 void set_residual_scale(const Discretisation& stage, double h, StepWorkspace::Impl& ws);
 
+// Adds what rounding of the pose leaves in joint forces as stiff as the diagonal of ws.joint_hessian.
+void add_joint_rounding(StepWorkspace::Impl& ws);
+
 struct Residual {
   double largest = 0;  // [m/s^2, rad/s^2]
   bool small = true;   // every dof is within the tolerance, or what rounding allows
