@@ -136,8 +136,8 @@ ContactScratch::ContactScratch(const Model& model, const ContactWorld& world)
       U(0, model.nv()) {}
 
 void ContactScratch::reserve() {
-  if (set.size() <= capacity_) return;
-  capacity_ = std::max(set.size(), 2 * capacity_);
+  if (capacity_ > 0 && set.size() <= capacity_) return;
+  capacity_ = std::max({1, set.size(), 2 * capacity_});  // 1: views of no columns need an address, too
   const int weights = capacity_ * set.vertex_count(), rows = 3 * capacity_;
   for (Eigen::VectorXd* x : {&w, &w_trial, &dw, &Qdw, &g, &g_held}) x->conservativeResize(weights);
   u.conservativeResize(rows);
