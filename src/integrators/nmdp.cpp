@@ -5,7 +5,8 @@
 //
 // by Algorithm 1 of the NMDP paper with its errata: the weights move by a quadratic program in w linearised at the
 // current pose, the pose follows by Newton's method on G = 0, a step that does not lower K is taken back and the next
-// one is held shorter. One file for both discretisations; zeroth order leaves out the derivative of the contact law.
+// one is held shorter. One file for both discretisations and both orders: at zeroth order the contact set learns the
+// derivative of the law that it is not given.
 #include <algorithm>
 #include <cmath>
 
@@ -19,7 +20,7 @@ using Impl = StepWorkspace::Impl;
 // beta = 2/gamma [J] holds the weights back: on the diagonal of the QP.                                  theory (8.9)
 constexpr double kFirstBeta = 1e-4, kSmallestBeta = 1e-9, kLargestBeta = 1e9;
 constexpr double kGap = 1e-10, kRelativeGap = 1e-8;  // [J], and of K: when the weights are optimal       theory (8.10)
-constexpr int kPatience = 10;                        // tries of a zeroth-order projection that may fail in a row
+constexpr int kPatience = 10;  // directions of a zeroth-order projection that may fail in a row, each teaching more
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNear = 0.05;  // [m] a pair this close at the start takes part from the start
 
@@ -74,7 +75,7 @@ bool project(Stage& s, Eigen::VectorXd& delta, const Eigen::VectorXd& w, Substep
   evaluate(s, delta, w, ws.gradient);
   Residual residual = residual_of(ws.gradient, s.options.tolerance, ws);
   bool fresh = false;  // the factorisation belongs to this pose
-  int vain = 0;        // tries in a row that did not lower the residual
+  int vain = 0;        // fresh directions in a row that did not lower the residual
   for (int k = 0; !residual.small; ++k) {
     result.residual = residual.largest;
     if (k == s.options.max_iterations || !std::isfinite(residual.largest)) return false;
@@ -216,8 +217,6 @@ bool minimise(Stage& s, SubstepResult& result) {
       }
       c.set.count_touching();
       K = kinetic_energy(s);
-    }
-    if (accepted) {
       if (!factor(s, ws.delta, c.w)) return false;
       linearise(s);
       result.optimality = optimality_gap(s, c.w);
@@ -227,9 +226,8 @@ bool minimise(Stage& s, SubstepResult& result) {
     ++result.outer;
 
     const double predicted = improve_weights(s, beta, result);
-    c.delta_trial =
-        ws.delta;  // zeroth order starts here, to learn from the first step; first order knows where it leads
-    if (s.first_order) c.delta_trial.noalias() += c.Z.leftCols(c.set.weight_count()) * c.dw.head(c.set.weight_count());
+    c.delta_trial = ws.delta;
+    c.delta_trial.noalias() += c.Z.leftCols(c.set.weight_count()) * c.dw.head(c.set.weight_count());
     const double K_trial = project(s, c.delta_trial, c.w_trial, result) ? kinetic_energy(s) : kInfinity;
     accepted = K_trial < K;
     if (accepted) {
@@ -249,7 +247,8 @@ bool minimise(Stage& s, SubstepResult& result) {
       if (!factor(s, ws.delta, c.w)) return false;
     }
   }
-  evaluate(s, ws.delta, c.w, ws.gradient);
+  evaluate(s, ws.delta, c.w, ws.gradient);  // the last try may have been another pose
+  result.residual = residual_of(ws.gradient, s.options.tolerance, ws).largest;
   return within_chart(ws.model.tree(), s.dynamics.trial());
 }
 
