@@ -71,7 +71,8 @@ StudyResult study_nmdp_cost(const StudyContext& context) {
   result.title = "What a step costs at 50 ms (NMDP paper, Fig. 6)";
   result.summary =
       "All steps of walk, walk-fast, jump and jump-high of the Robosimian. Wall times are of this machine, one thread. "
-      "The zeroth-order integrators of scree learn the missing derivative by secant updates, the paper leaves it out.";
+      "The zeroth-order integrators of scree learn the slope of the law from evaluations made anyway, the paper leaves "
+      "it out.";
   StudyFigure rates{"Frame rate at 50 ms", {"steps per second", "1/s", true}, {"share of the steps", ""}, {}, {}};
   StudyFigure outers{"Outer iterations per step at 50 ms",
                      {"outer iterations", "", true},

@@ -17,6 +17,8 @@ namespace {
 constexpr const char* kIntegratorNames[] = {"pbd",       "ne",       "rk4",       "ne-mdp", "ne-nmdp",
                                             "ne-zonmdp", "pbd-nmdp", "pbd-zonmdp"};  // in the order of IntegratorType
 
+constexpr const char* kDissipationNames[] = {"contact", "total", "effective"};  // in the order of Dissipation
+
 // The fastest any body turns [rad/s]. Leaves `ws.dynamics` at the state.
 double largest_turn_rate(const State& state, StepWorkspace::Impl& ws) {
   ws.dynamics.set_position(state.q);
@@ -66,9 +68,6 @@ IntegratorType integrator_from_name(std::string_view name) {
   throw InputError(fmt::format("integrator \"{}\" is unknown, expected one of: {}", name, integrator_names()));
 }
 
-namespace {
-constexpr const char* kDissipationNames[] = {"contact", "total", "effective"};  // in the order of Dissipation
-}
 const char* dissipation_name(Dissipation dissipation) { return kDissipationNames[static_cast<int>(dissipation)]; }
 
 Dissipation dissipation_from_name(std::string_view name) {
