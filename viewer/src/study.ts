@@ -166,12 +166,13 @@ class Chart {
   }
 }
 
-// A little room on a logarithmic axis; at least a decade, so that it has ticks.
+// A little room on a logarithmic axis; at least a decade, and from a round number on, which uPlot counts its ticks from.
 function logRange(_: uPlot, low: number | null, high: number | null): [number, number] {
   if (low === null || high === null || !(low > 0)) return [1, 10];
   const room = Math.max((high / low) ** 0.05, 1.05);
   const widen = Math.max(1, Math.sqrt(10 / ((high / low) * room ** 2)));
-  return [low / (room * widen), high * room * widen];
+  const start = low / (room * widen), decade = 10 ** Math.floor(Math.log10(start));
+  return [Math.floor(start / decade) * decade, high * room * widen];
 }
 
 const study = JSON.parse(element('scree-data').textContent ?? '') as Study;
