@@ -64,11 +64,13 @@ TEST(JointForces, GradientAndHessianAreThoseOfThePotential) {
     control.kd.setConstant(test::uniform(random, 0, 2));
     control.target_velocity = test::random_velocity(random, model);
     control.torque = test::random_velocity(random, model, 3);
+    const Eigen::VectorXd rest = test::random_velocity(random, model, 0.2);
+    const JointStage stage = {q.data(), rest.data(), v.data(), h};
     const auto evaluate = [&](const Eigen::VectorXd& d, Eigen::VectorXd& g, Eigen::MatrixXd* H) {
       double value = 0;
       g = Eigen::VectorXd::Zero(n);
       if (H) *H = Eigen::MatrixXd::Zero(n, n);
-      forces.add_implicit(control, q.data(), v.data(), d.data(), h, value, g.data(), H ? H->data() : nullptr);
+      forces.add_implicit(control, stage, d.data(), value, g.data(), H ? H->data() : nullptr);
       return value;
     };
     Eigen::VectorXd g, unused, plus, minus;
@@ -107,7 +109,8 @@ TEST(JointForces, ExplicitForceIsTheLimitOfTheImplicitOne) {
     const Eigen::VectorXd delta = h * v;
     Eigen::VectorXd gradient = Eigen::VectorXd::Zero(model.nv()), force(model.nv());
     double value = 0;
-    forces.add_implicit(control, q.data(), v.data(), delta.data(), h, value, gradient.data(), nullptr);
+    const Eigen::VectorXd rest = Eigen::VectorXd::Zero(model.nv());
+    forces.add_implicit(control, {q.data(), rest.data(), v.data(), h}, delta.data(), value, gradient.data(), nullptr);
     forces.explicit_force(control, q.data(), v.data(), force.data());
     EXPECT_LE((force + gradient).norm(), 1e-6 * (1 + force.norm()));  // h times stiffness, plus eps |delta| / h
   }

@@ -340,7 +340,7 @@ TEST(NewtonEulerStage, JacobianAndKineticHessianAreThoseByComplexStep) {
       std::vector<Complex> tau(delta.size()), g(delta.size());
       project_forces(e.tree, e.kin, e.pass, tau.data());
       StageTwists<Complex> twists(e.tree);
-      stage_twists(e.pass, c.h, twists);
+      stage_twists(e.tree, e.kin, e.pass, delta.data(), c.h, twists);
       kinetic_gradient(e.tree, e.pass, twists, g.data());
       for (int b = 0; b < n; ++b) {
         J_step(b, a) = tau[static_cast<size_t>(b)].imag() / kStep;

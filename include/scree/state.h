@@ -23,6 +23,7 @@ struct State {
   // Weights of the contact polytopes at the end of the last step, by point, solid and vertex: where the next step
   // starts its search. Empty: from zero.
   std::vector<double> contact_weights;
+  std::vector<double> contact_loads;
 };
 
 // A checked state at rest (or moving with v). Quaternions are checked to be unit within 1e-6 and then normalised.

@@ -19,12 +19,15 @@ enum class IntegratorType {
   rk4,  // classical Runge-Kutta on the forward dynamics, fourth order, explicit; the reference
   // With contact:
   ne_mdp,      // "ne-mdp": linearised dynamics and contact at the start of the step, one QP; the baseline of the paper
-  ne_nmdp,     // "ne-nmdp": the nonlinear maximal dissipation principle on `ne`, first-order PGM
+  ne_nmdp,     // "ne-nmdp": the nonlinear maximal dissipation principle on `ne`, first order in time
   ne_zonmdp,   // "ne-zonmdp": the same without derivatives of the contact law
   pbd_nmdp,    // "pbd-nmdp": on `pbd`
   pbd_zonmdp,  // "pbd-zonmdp"
+  ne_nmdp2,    // "ne-nmdp2": the same principle in two stages of second order, with an error estimate; theory section 9
+  pbd_nmdp2,   // "pbd-nmdp2": on body transforms
 };
 bool knows_contact(IntegratorType type);
+bool estimates_error(IntegratorType type);
 // Throws InputError if the integrator knows no contact, or needs the derivative of the law and the law offers none.
 void check_contact(IntegratorType type, const ContactLaw& law);
 
@@ -37,6 +40,12 @@ enum class Dissipation {
 };
 const char* dissipation_name(Dissipation dissipation);
 Dissipation dissipation_from_name(std::string_view name);  // throws InputError that lists the names
+// How a stage with contact is solved. Both end at the same forces.                                          theory
+// (8.13)
+enum class ContactSolver {
+  newton,  // pose and forces together, one factorisation an iteration; falls back on `pgm`
+  pgm,     // the projected gradient method of the NMDP paper; always used for laws without derivatives
+};
 const char* integrator_name(IntegratorType type);
 std::string integrator_names();                              // all of them: "pbd, ne, ..."
 IntegratorType integrator_from_name(std::string_view name);  // throws InputError that lists the names
@@ -49,8 +58,12 @@ struct StepOptions {
   int max_iterations = 50;           // >= 1, Newton iterations before the step is halved
   int max_halvings = 12;             // >= 0, how often one step may be halved: smallest substep dt / 2^n
   double max_turn = 0.5;             // in (0, 1] [rad], a body predicted to turn more in one substep: halve it first
+  // Integrators that estimate their error (ne-nmdp2, pbd-nmdp2):
+  double accuracy = 1e-4;  // in [0, 1] [m], largest estimated error of a substep, root mean square over the mass of the
+                           // robot, theory (9.7); a substep that exceeds it is halved. 0: whatever dt leads to
   // Integrators with contact:
   Dissipation dissipation = Dissipation::effective;
+  ContactSolver solver = ContactSolver::newton;
   int max_outer = 500;      // >= 1, iterations of the projected gradient method before the step is halved
   bool explicit_pd = true;  // ne-mdp only: control from the state at the start of the step; false: at its end
   void validate() const;    // throws InputError: field, value received, accepted range
@@ -66,16 +79,20 @@ struct StepReport {
   StepStatus status = StepStatus::not_converged;  // until the step proves otherwise
   int iterations = 0;                             // Newton iterations over all substeps, failed tries included
   int substeps = 0;                               // accepted substeps; 1 when nothing was subdivided
-  int rejected = 0;                               // tries that failed or turned too far and were halved
+  int rejected = 0;                               // tries that failed or were not accurate enough and were halved
+  int inaccurate = 0;                             // of these, not accurate enough
+  int stages = 0;                                 // stages solved, failed tries included
   double smallest_step = 0;                       // [s] of the accepted substeps
   double residual = std::numeric_limits<double>::quiet_NaN();  // [m/s^2, rad/s^2] worst substep; of a failed step,
                                                                // where its last try ended
   double kinetic_energy = 0;                                   // [J] at the end of the step
   double potential_energy = 0;                                 // [J] gravity (zero at the world origin) and joint stops
-  int outer = 0;          // iterations of the projected gradient method over all substeps, failed tries included
+  int outer = 0;          // quadratic programs for the contact forces over all substeps, failed tries included
   int qp_iterations = 0;  // of the inner quadratic programs
   double optimality = 0;  // [J] worst substep: by how much a first-order change of the contact forces could still lower
                           // the kinetic energy they minimise; theory (8.10)
+  int restarts = 0;       // stages solved again from zero forces by the projected gradient method
+  double error = 0;       // [m] largest estimated error of an accepted substep, of the integrators that estimate it
   int contacts = 0;       // contacts in the ground at the end of the step
   double penetration = 0;  // [m] deepest contact at the end of the step
   bool converged() const { return status == StepStatus::converged; }

@@ -10,6 +10,7 @@
 namespace scree {
 namespace {
 
+constexpr double kAll = 1 - 1e-9;          // sum of weights of a slot that uses all its polytope offers
 constexpr double kStandardGravity = 9.81;  // [m/s^2] defines the share of the weight where there is no gravity
 
 V3<double> velocity_at(const Twist<double>& xi, const V3<double>& x) { return xi.v + cross(xi.w, x); }
@@ -57,6 +58,7 @@ void ContactSet::add_slot(int point, int solid) {
   slot.point = point;
   slot.solid = solid;
   slot.node = p.body.value();
+  slot.scale = scaled_ ? scales_[index(point, solid)] : 1;
   slot.geometry.p_B = p.p_B;
   slot.geometry.share_of_weight = share_of_weight_;
   slots_.push_back(slot);
@@ -68,8 +70,9 @@ void ContactSet::add_slot(int point, int solid) {
   slope_.middleCols(first, vertices_).setZero();
 }
 
-void ContactSet::select(const Kinematics<double>& kin, double margin, double gravity, bool first_order) {
+void ContactSet::select(const Kinematics<double>& kin, double margin, double gravity, bool first_order, bool scaled) {
   first_order_ = first_order;
+  scaled_ = scaled;
   const double g = gravity > 0 ? gravity : kStandardGravity;
   share_of_weight_ = model_.total_mass() * g / static_cast<double>(std::max<size_t>(1, world_.points.size()));
   slots_.clear();
@@ -113,12 +116,16 @@ void ContactSet::load_weights(const std::vector<double>& by_pair, Eigen::VectorX
   }
 }
 
-void ContactSet::store_weights(const Eigen::VectorXd& w, std::vector<double>& by_pair) const {
-  by_pair.assign(all_weights(), 0);
+void ContactSet::store(const Eigen::VectorXd& w, std::vector<double>& weights_by_pair,
+                       std::vector<double>& loads_by_pair) const {
+  weights_by_pair.assign(all_weights(), 0);
+  loads_by_pair.assign(world_.pair_count(), 0);
   for (size_t s = 0; s < slots_.size(); ++s) {
-    const size_t to = index(slots_[s].point, slots_[s].solid) * static_cast<size_t>(vertices_);
+    const size_t pair = index(slots_[s].point, slots_[s].solid);
+    const size_t to = pair * static_cast<size_t>(vertices_);
     for (size_t j = 0; j < static_cast<size_t>(vertices_); ++j)
-      by_pair[to + j] = w(static_cast<Eigen::Index>(s * static_cast<size_t>(vertices_) + j));
+      weights_by_pair[to + j] = w(static_cast<Eigen::Index>(s * static_cast<size_t>(vertices_) + j));
+    if (slots_[s].depth > -reach_) loads_by_pair[pair] = dot(slots_[s].n, wrench_of(s, w).f) / slots_[s].scale;
   }
 }
 
@@ -143,6 +150,7 @@ void ContactSet::evaluate(const Kinematics<double>& kin, size_t s) {
   slot.geometry.R_CB = to_eigen(transpose(R_WC) * kin.R[static_cast<size_t>(slot.node)]);
   const Eigen::Index first = static_cast<Eigen::Index>(s) * vertices_;
   world_.law->vertices(slot.geometry, local_.middleCols(first, vertices_));
+  local_.middleCols(first, vertices_) *= slot.scale;
   if (!first_order_) learn(s);
   for (int j = 0; j < vertices_; ++j) {
     const V3<double> f = R_WC * to_v3(local_.col(first + j).head<3>()),
@@ -205,10 +213,14 @@ void ContactSet::add_jacobian(const Kinematics<double>& kin, const Eigen::Vector
     const Eigen::Index first = static_cast<Eigen::Index>(s) * vertices_;
     weights_ = w.segment(first, vertices_);
     ContactLaw::Derivative change;
-    if (first_order_)
+    if (first_order_) {
       change = world_.law->derivative(slot.geometry, weights_);
-    else
+      change.by_depth *= slot.scale;
+      change.by_turn *= slot.scale;
+    } else {
       change.by_depth.noalias() = slope_.middleCols(first, vertices_) * weights_;
+    }
+    if (slot.held) change.by_depth.setZero();
     // How the wrench changes when dof a moves the body, the body's twist xi_a.                            theory (8.6)
     const auto wrench_change = [&](const Twist<double>& xi) -> Wrench<double> {
       const V3<double> dc = velocity_at(xi, slot.centre);
@@ -288,6 +300,62 @@ void ContactSet::point_jacobian(const Kinematics<double>& kin, Eigen::Ref<Eigen:
   }
 }
 
+void ContactSet::settle(const Eigen::VectorXd& w) {
+  for (size_t s = 0; s < slots_.size(); ++s)
+    slots_[s].settled = w.segment(static_cast<Eigen::Index>(s) * vertices_, vertices_).sum() > 0;
+}
+
+void ContactSet::settle_none() {
+  for (Slot& slot : slots_) slot.settled = slot.held = false;
+}
+
+void ContactSet::hold(const Eigen::VectorXd& w) {
+  sizes_.resize(static_cast<size_t>(weight_count()));
+  for (size_t s = 0; s < slots_.size(); ++s) {
+    const Eigen::Index first = static_cast<Eigen::Index>(s) * vertices_;
+    slots_[s].held = slots_[s].settled && w.segment(first, vertices_).sum() < kAll;
+    for (Eigen::Index k = first; k < first + vertices_; ++k) sizes_[static_cast<size_t>(k)] = local_.col(k).norm();
+  }
+}
+
+void ContactSet::keep_forces(Eigen::VectorXd& w) {
+  for (size_t s = 0; s < slots_.size(); ++s) {
+    Slot& slot = slots_[s];
+    if (!slot.held) continue;
+    const Eigen::Index first = static_cast<Eigen::Index>(s) * vertices_;
+    auto weights = w.segment(first, vertices_);
+    slot.settled = weights.sum() < kAll;
+    if (!slot.settled) continue;
+    for (int j = 0; j < vertices_; ++j) {
+      const double size = local_.col(first + j).norm();
+      if (weights(j) > 0) weights(j) *= sizes_[static_cast<size_t>(first + j)] / std::max(size, 1e-300);
+    }
+    const double sum = weights.sum();
+    slot.settled = sum <= 1;
+    if (!slot.settled) weights /= sum;
+  }
+}
+
+void ContactSet::take_out_impacts(const Kinematics<double>& kin, const Eigen::VectorXd& w,
+                                  const std::vector<double>& loads, Eigen::VectorXd& forces) {
+  constexpr double kMore = 2;  // a load may double within a step and still be no impact
+  const bool known = loads.size() == world_.pair_count();
+  scales_.resize(world_.pair_count());
+  for (size_t pair = 0; pair < scales_.size(); ++pair)  // of pairs that are no slots: they bear nothing now
+    scales_[pair] = known && loads[pair] > 0 ? 1 : 1 / kGamma;
+  for (size_t s = 0; s < slots_.size(); ++s) {
+    const Slot& slot = slots_[s];
+    if (slot.depth <= -reach_) continue;
+    const size_t pair = index(slot.point, slot.solid);
+    const Wrench<double> W = wrench_of(s, w);
+    const double load = dot(slot.n, W.f), before = known ? loads[pair] : 0;
+    if (!(load > 0)) continue;
+    const double theta = std::min(1.0, kMore * before / load);
+    scales_[pair] = (1 - (1 - kGamma) * theta) / kGamma;
+    for_path(slot.node, [&](size_t a) { forces(static_cast<Eigen::Index>(a)) += (1 - theta) * dot(kin.xi[a], W); });
+  }
+}
+
 void ContactSet::report(const Kinematics<double>& kin, const Eigen::VectorXd& w, std::vector<Contact>& out) {
   out.clear();
   for (int& slot : slot_of_) {
@@ -299,8 +367,8 @@ void ContactSet::report(const Kinematics<double>& kin, const Eigen::VectorXd& w,
                    .solid = s.solid,
                    .position = to_eigen(kin.origin + s.surface),
                    .normal = to_eigen(s.n),
-                   .force = to_eigen(W.f),
-                   .moment = to_eigen(W.m - cross(s.surface, W.f)),
+                   .force = to_eigen(W.f) / s.scale,
+                   .moment = to_eigen(W.m - cross(s.surface, W.f)) / s.scale,
                    .depth = s.depth});
   }
 }

@@ -23,7 +23,8 @@ class ContactSet {
 
   // Takes the pairs that are within `margin` [m] of touching at the pose `kin` as slots; none counts yet. First order
   // asks the law for its derivative; zeroth order learns how it depends on depth from the poses it is evaluated at.
-  void select(const Kinematics<double>& kin, double margin, double gravity, bool first_order);
+  // Forces count once, or, `scaled`, as take_out_impacts has it.
+  void select(const Kinematics<double>& kin, double margin, double gravity, bool first_order, bool scaled = false);
   // Adds the pairs that touch at the pose of the last `evaluate` and are not slots. How many?
   int add_missing(const Kinematics<double>& kin);
   // Lets slots that can exert a force at this pose take part in the kinetic energy, from now on. Did one join?
@@ -31,7 +32,8 @@ class ContactSet {
 
   // Warm starts: weights by pair, kept in State, to and from weights by slot.
   void load_weights(const std::vector<double>& by_pair, Eigen::VectorXd& w) const;
-  void store_weights(const Eigen::VectorXd& w, std::vector<double>& by_pair) const;
+  // And the normal forces [N] by pair.
+  void store(const Eigen::VectorXd& w, std::vector<double>& weights_by_pair, std::vector<double>& loads_by_pair) const;
 
   // Geometry and wrenches at a trial pose. Everything below speaks of it.
   void evaluate(const Kinematics<double>& kin);
@@ -50,13 +52,31 @@ class ContactSet {
   // Jacobian of the counted surface points of bodies moving with kin.xi, 3 rows a slot.
   void point_jacobian(const Kinematics<double>& kin, Eigen::Ref<Eigen::MatrixXd> J) const;
 
+  // The second stage of a step, theory (9.3). Of the forces f at this pose, a pair that carried the load f_n at the
+  // start of the step keeps the share theta = min(1, 2 f_n / f); the accelerations of the rest, J^T (1 - theta) f, are
+  // added to `forces`. In the next selection its forces count (1 - (1 - gamma) theta) / gamma times.
+  void take_out_impacts(const Kinematics<double>& kin, const Eigen::VectorXd& w, const std::vector<double>& loads,
+                        Eigen::VectorXd& forces);
+
+  // Slots whose force Newton's method may hold while the pose moves. A slot with weight that does not use all that its
+  // polytope offers has a force that does not depend on how deep it is, theory (8.18). `settle` takes the slots with
+  // weight as candidates; `hold` holds those of them that use less than all: add_jacobian then leaves out their slope
+  // by depth. After the next `evaluate`, `keep_forces` scales the weights of the held ones so that their forces stay;
+  // one whose polytope has become too small uses all of it, and is no candidate any more.
+  void settle(const Eigen::VectorXd& w);
+  void settle_none();
+  void hold(const Eigen::VectorXd& w);
+  void keep_forces(Eigen::VectorXd& w);
+
   // Contacts in the ground or with a force, ordered by point and solid.
   void report(const Kinematics<double>& kin, const Eigen::VectorXd& w, std::vector<Contact>& out);
 
  private:
   struct Slot {
     int point, solid, node;
-    bool counted;  // takes part in the kinetic energy
+    double scale;        // of its forces
+    bool settled, held;  // see settle, hold
+    bool counted;        // takes part in the kinetic energy
     // at the trial pose, positions relative to the origin of the kinematics
     double depth;
     V3<double> centre, surface, n, t1, t2;
@@ -88,7 +108,10 @@ class ContactSet {
   std::vector<Wrench<double>> wrenches_;  // vertices in world axes about the origin, by slot
   // Vertices in the contact frames, by slot; zeroth order: those at `learnt_depth`, and their slopes since.
   Wrenches local_, learnt_, slope_;
-  Eigen::VectorXd weights_;  // of one slot
+  Eigen::VectorXd weights_;     // of one slot
+  std::vector<double> sizes_;   // of the vertices, at the last `hold`
+  std::vector<double> scales_;  // by pair, of the next scaled selection
+  bool scaled_ = false;
   bool first_order_ = true;
 };
 

@@ -75,15 +75,16 @@ double length(const V3<double>& a) { return std::sqrt(dot(a, a)); }
 
 }  // namespace
 
-void JointForces::add_implicit(const Control& control, const double* q, const double* v, const double* delta, double h,
-                               double& value, double* gradient, double* hessian) const {
+void JointForces::add_implicit(const Control& control, const JointStage& stage, const double* delta, double& value,
+                               double* gradient, double* hessian) const {
+  const auto [q, rest, coast, h] = stage;
   const size_t n = static_cast<size_t>(model_.nv());
   for (const Joint& joint : model_.joints()) {
     const int nv = velocity_count(joint.type);
     // Armature and viscous damping: quadratic in the displacement of each dof.                          theory (5.6)
     for (int a = joint.v_index; a < joint.v_index + nv; ++a) {
       const size_t ia = static_cast<size_t>(a);
-      const double d = delta[a], ahead = d - h * v[a];
+      const double d = delta[a] - rest[a], ahead = d - h * coast[a];
       const double inertia = joint.armature / (h * h), viscous = joint.damping / h;
       value += 0.5 * inertia * ahead * ahead + 0.5 * viscous * d * d;
       gradient[a] += inertia * ahead + viscous * d;
@@ -95,7 +96,7 @@ void JointForces::add_implicit(const Control& control, const double* q, const do
       const double x = q[joint.q_index] + delta[a];
       const double s = control.kp(a) + control.kd(a) / h;
       const double u = control.kp(a) * (x - control.target(joint.q_index)) +
-                       control.kd(a) * (delta[a] / h - control.target_velocity(a)) - control.torque(a);
+                       control.kd(a) * ((delta[a] - rest[a]) / h - control.target_velocity(a)) - control.torque(a);
       const Potential pd = bounded_spring(u, s, joint.effort);
       const Potential limit = stops(joint.limits, x);
       // Without gains the potential is linear: -torque delta.
@@ -123,7 +124,7 @@ void JointForces::add_implicit(const Control& control, const double* q, const do
       // Damping towards the target velocity and feed-forward, in the chart.
       for (size_t k = 0; k < 3; ++k) {
         const Eigen::Index at = a + static_cast<Eigen::Index>(k);
-        const double slip = delta[at] / h - control.target_velocity(at);
+        const double slip = (delta[at] - rest[at]) / h - control.target_velocity(at);
         value += 0.5 * h * control.kd(at) * slip * slip - control.torque(at) * delta[at];
         g[k] += control.kd(at) * slip - control.torque(at);
         if (H) H[k * n + k] += control.kd(at) / h;

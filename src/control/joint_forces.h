@@ -12,14 +12,22 @@
 
 namespace scree {
 
+// A stage as the joints see it: from q, with velocity (delta - rest)/h, and `coast` where no force acts. theory (9.1)
+struct JointStage {
+  const double* q;
+  const double* rest;
+  const double* coast;
+  double h;  // [s]
+};
+
 class JointForces {
  public:
   explicit JointForces(const Model& model) : model_(model) {}
 
   // Adds the potentials at q (+) delta to `value`, their gradient and the diagonal and chart blocks of their Hessian
-  // (upper triangle, column-major, leading dimension nv; null: not wanted). v is the velocity at the start of the step.
-  void add_implicit(const Control& control, const double* q, const double* v, const double* delta, double h,
-                    double& value, double* gradient, double* hessian) const;
+  // (upper triangle, column-major, leading dimension nv; null: not wanted).
+  void add_implicit(const Control& control, const JointStage& stage, const double* delta, double& value,
+                    double* gradient, double* hessian) const;
 
   // The generalized force of control, damping and stops at (q, v).
   void explicit_force(const Control& control, const double* q, const double* v, double* force) const;

@@ -10,49 +10,153 @@ void body_rate(const Twist<double>& V, const M3<double>& R, const V3<double>& p,
   p_rate = V.v + cross(V.w, p);
 }
 
+// The twist of a body when every dof moves its subtree with the rate given.
+Twist<double> twist_of(const Tree& tree, const Kinematics<double>& kin, size_t node, const double* rates) {
+  Twist<double> V = {{0, 0, 0}, {0, 0, 0}};
+  for (int a = tree.last_dof[node]; a >= 0; a = tree.dof_parent[static_cast<size_t>(a)])
+    V += rates[a] * kin.xi[static_cast<size_t>(a)];
+  return V;
+}
+
+// Rates of delta as velocities: the same, but those of a chart are measured along the body's axes, J(chart)^T rate.
+template <class Rates>
+void to_body_axes(const Tree& tree, const Kinematics<double>& kin, const Rates& rates, double* v) {
+  for (int a = 0; a < tree.nv; ++a) v[a] = rates[a];
+  for (size_t i = 0; i < tree.nodes.size(); ++i) {
+    if (!has_chart(tree.nodes[i])) continue;
+    double* w = v + tree.nodes[i].v_index + tree.nodes[i].nv - 3;
+    const V3<double> turned = transpose_times(rotation_jacobian(kin.chart[i]), {w[0], w[1], w[2]});
+    w[0] = turned.x, w[1] = turned.y, w[2] = turned.z;
+  }
+}
+
 }  // namespace
+
+bool Discretisation::divide_by_mass(double* x) {
+  composite_mass_matrix(tree_, trial_, composite(), mass_.data());
+  mass_.diagonal() += Eigen::Map<const Eigen::VectorXd>(tree_.armature.data(), tree_.nv);
+  if (!mass_factor_.factor(mass_.data())) return false;
+  mass_factor_.solve(x);
+  return true;
+}
 
 // --- position based --------------------------------------------------------------------------------------------------
 
 PositionBasedStage::PositionBasedStage(const Model& model)
     : Discretisation(model),
       start_(tree_),
+      coast_R_(tree_.nodes.size()),
+      coast_p_(tree_.nodes.size()),
       inertia_(tree_),
       motion_(tree_),
-      unused_(static_cast<size_t>(tree_.nv * tree_.nv)) {
-  delta_.resize(static_cast<size_t>(tree_.nv));
-}
+      unused_(static_cast<size_t>(tree_.nv * tree_.nv)),
+      pass_(tree_),
+      bending_(model.nv()) {}
 
-// Where the bodies would go by themselves: T^ = T_n + h V_n.                                              theory (4.2)
-void PositionBasedStage::begin(const State& state, double h, const Vec3& gravity) {
+void PositionBasedStage::start_at(const State& state, double h, const Vec3& gravity) {
   q_ = state.q.data();
   h_ = h;
   start_.origin = trial_.origin = root_position(tree_, q_);
-  delta_.assign(delta_.size(), 0);
+  delta_.setZero();
+  rest_.setZero();
+  joint_rest_.setZero();
+  coast_ = state.v;
   forward_kinematics(tree_, q_, delta_.data(), start_);
+  motion_.target_R = start_.R;
+  motion_.target_p = start_.p;
   inertia_.weight = motion_.weight = 1 / (h * h);
   inertia_.gravity = to_v3(gravity);
+}
+
+void PositionBasedStage::begin(const State& state, double h, const Vec3& gravity) {
+  start_at(state, h, gravity);
+  two_stages_ = false;
   for (size_t i = 0; i < tree_.nodes.size(); ++i) {
-    M3<double> R_rate;
-    V3<double> p_rate;
     if (!state.body_rates.empty()) {
-      R_rate = to_m3(state.body_rates[i].leftCols<3>());
-      p_rate = to_v3(state.body_rates[i].col(3));
+      coast_R_[i] = to_m3(state.body_rates[i].leftCols<3>());
+      coast_p_[i] = to_v3(state.body_rates[i].col(3));
     } else {  // no history yet: the twist that v stands for
-      Twist<double> V = {{0, 0, 0}, {0, 0, 0}};
-      for (int a = tree_.last_dof[i]; a >= 0; a = tree_.dof_parent[static_cast<size_t>(a)])
-        V += state.v(a) * start_.xi[static_cast<size_t>(a)];
-      body_rate(V, start_.R[i], start_.p[i], R_rate, p_rate);
+      body_rate(twist_of(tree_, start_, i, state.v.data()), start_.R[i], start_.p[i], coast_R_[i], coast_p_[i]);
     }
-    inertia_.target_R[i] = start_.R[i] + h * R_rate;
-    inertia_.target_p[i] = start_.p[i] + h * p_rate;
-    motion_.target_R[i] = start_.R[i];
-    motion_.target_p[i] = start_.p[i];
+  }
+  set_targets();
+}
+
+// The straight path of a body from T_n to T is not along the joints: the rate of delta with the momentum of the field
+// (T - T_n)/h is delta/h - h/2 M^-1 C, up to second order.                                                theory (9.4)
+void PositionBasedStage::begin_first(const State& state, double h, const Vec3& gravity) {
+  start_at(state, kGamma * h, gravity);
+  two_stages_ = true;
+  for (size_t i = 0; i < tree_.nodes.size(); ++i)
+    body_rate(twist_of(tree_, start_, i, state.v.data()), start_.R[i], start_.p[i], coast_R_[i], coast_p_[i]);
+  set_targets();
+  find_bending(state);
+  joint_rest_ = (0.5 * h_ * h_) * bending_;
+}
+
+// M^-1 C(q_n, v_n) at the start, C without gravity.
+void PositionBasedStage::find_bending(const State& state) {
+  const std::vector<double>& none = unused_;
+  std::fill(unused_.begin(), unused_.begin() + tree_.nv, 0.0);
+  newton_euler_pass<Depth::forces>(tree_, start_, state.v.data(), none.data(), V3<double>{0, 0, 0}, pass_);
+  project_forces(tree_, start_, pass_, bending_.data());
+  world_second_moments(tree_, start_, inertia_.sigma);
+  sum_over_subtrees(tree_, inertia_.sigma);
+  composite_mass_matrix(tree_, start_, inertia_.sigma, mass_.data());
+  // Links without mass that only a rotor holds need not follow any path.
+  bool regular = mass_factor_.factor(mass_.data());
+  if (!regular) {
+    mass_.diagonal() += Eigen::Map<const Eigen::VectorXd>(tree_.armature.data(), tree_.nv);
+    regular = mass_factor_.factor(mass_.data());
+  }
+  if (regular)
+    mass_factor_.solve(bending_.data());
+  else
+    bending_.setConstant(std::numeric_limits<double>::quiet_NaN());  // the stage fails and says so
+}
+
+// The field found is replaced by the one along the joints that has its momentum: a field (T_1 - T_n)/h would carry half
+// of the centripetal acceleration only, and the step would be of first order.                             theory (9.5)
+bool PositionBasedStage::begin_second(const double* unwanted) {
+  const double by_h = 1 / h_, time = h_ / kGamma - h_;
+  Eigen::VectorXd& rates = moved_;  // free until the next trial
+  if (!find_rates(rates)) return false;
+  for (size_t i = 0; i < tree_.nodes.size(); ++i) {
+    M3<double> R_rate, R_unwanted;
+    V3<double> p_rate, p_unwanted;
+    body_rate(twist_of(tree_, trial_, i, rates.data()), trial_.R[i], trial_.p[i], R_rate, p_rate);
+    body_rate(twist_of(tree_, trial_, i, unwanted), trial_.R[i], trial_.p[i], R_unwanted, p_unwanted);
+    coast_R_[i] += time * (by_h * (R_rate - coast_R_[i]) - R_unwanted);
+    coast_p_[i] += time * (by_h * (p_rate - coast_p_[i]) - p_unwanted);
+    motion_.target_R[i] += time * R_rate;
+    motion_.target_p[i] += time * p_rate;
+  }
+  for (int a = 0; a < tree_.nv; ++a) coast_(a) += time * (by_h * (rates(a) - coast_(a)) - unwanted[a]);
+  rest_ = joint_rest_ = time * rates;
+  set_targets();
+  return true;
+}
+
+// The rates of delta with the momentum of the field (T - T_rest)/h at the trial pose; rotors move with their joints.
+bool PositionBasedStage::find_rates(Eigen::VectorXd& rates) {
+  accumulate(tree_, trial_, motion_);
+  gradient(tree_, trial_, motion_, rates.data());
+  for (int a = 0; a < tree_.nv; ++a)
+    rates(a) = h_ * rates(a) + tree_.armature[static_cast<size_t>(a)] * (delta_(a) - joint_rest_(a)) / h_;
+  return divide_by_mass(rates.data());
+}
+
+// Where the bodies would go by themselves: T^ = (pose at rest) + h (field they coast with).               theory (4.2)
+void PositionBasedStage::set_targets() {
+  for (size_t i = 0; i < tree_.nodes.size(); ++i) {
+    inertia_.target_R[i] = motion_.target_R[i] + h_ * coast_R_[i];
+    inertia_.target_p[i] = motion_.target_p[i] + h_ * coast_p_[i];
   }
 }
 
 void PositionBasedStage::set_trial(const double* delta) {
   std::copy(delta, delta + tree_.nv, delta_.begin());
+  moved_ = delta_ - rest_;
   forward_kinematics(tree_, q_, delta, trial_);
   objective_ = accumulate(tree_, trial_, inertia_);
 }
@@ -83,10 +187,10 @@ void PositionBasedStage::kinetic_hessian(double* exact, double* gauss_newton) {
   scree::hessian(tree_, trial_, motion_, exact, gauss_newton);
 }
 
-// (x - T_n T^-1 x) / h: where the point came from.
+// (x - T_rest T^-1 x) / h: where the point came from.
 V3<double> PositionBasedStage::point_velocity(int node, const V3<double>& x) {
   const size_t i = static_cast<size_t>(node);
-  const V3<double> from = start_.p[i] + start_.R[i] * transpose_times(trial_.R[i], x - trial_.p[i]);
+  const V3<double> from = motion_.target_p[i] + motion_.target_R[i] * transpose_times(trial_.R[i], x - trial_.p[i]);
   return (1 / h_) * (x - from);
 }
 
@@ -94,43 +198,65 @@ V3<double> PositionBasedStage::point_velocity_change(int dof, int node, const V3
   const size_t i = static_cast<size_t>(node);
   const Twist<double>& xi = trial_.xi[static_cast<size_t>(dof)];
   const V3<double> slide = dx - (xi.v + cross(xi.w, x));  // of x along the body
-  return (1 / h_) * (dx - start_.R[i] * transpose_times(trial_.R[i], slide));
+  return (1 / h_) * (dx - motion_.target_R[i] * transpose_times(trial_.R[i], slide));
 }
 
-// q_{n+1} = q_n (+) delta, v = delta/h, V_{n+1} = (T_{n+1} - T_n)/h.                                     theory (4.3)
-void PositionBasedStage::accept(State& state) {
-  state.body_rates.resize(tree_.nodes.size());
-  for (size_t i = 0; i < tree_.nodes.size(); ++i) {
-    const M3<double> dR = trial_.R[i] - start_.R[i];
-    const V3<double> dp = trial_.p[i] - start_.p[i];
-    state.body_rates[i] << to_eigen(dR.x) / h_, to_eigen(dR.y) / h_, to_eigen(dR.z) / h_, to_eigen(dp) / h_;
+// q_{n+1} = q_n (+) delta. Backward Euler keeps V_{n+1} = (T_{n+1} - T_n)/h, theory (4.3); the two-stage scheme the
+// joint velocity with the momentum of the field (T_{n+1} - T_rest)/h, theory (9.5).
+bool PositionBasedStage::accept(State& state) {
+  if (two_stages_) {
+    if (!find_rates(coast_)) return false;
+    to_body_axes(tree_, trial_, coast_, state.v.data());
+    state.body_rates.clear();
+  } else {
+    state.body_rates.resize(tree_.nodes.size());
+    for (size_t i = 0; i < tree_.nodes.size(); ++i) {
+      const M3<double> dR = trial_.R[i] - start_.R[i];
+      const V3<double> dp = trial_.p[i] - start_.p[i];
+      state.body_rates[i] << to_eigen(dR.x) / h_, to_eigen(dR.y) / h_, to_eigen(dR.z) / h_, to_eigen(dp) / h_;
+    }
+    state.v = delta_ / h_;
   }
   apply_displacement(tree_, delta_.data(), state.q.data());
-  for (int a = 0; a < tree_.nv; ++a) state.v(a) = delta_[static_cast<size_t>(a)] / h_;
+  return true;
 }
 
 // --- Newton-Euler ----------------------------------------------------------------------------------------------------
 
 NewtonEulerStage::NewtonEulerStage(const Model& model)
-    : Discretisation(model), pass_(tree_), twists_(tree_), v_(static_cast<size_t>(tree_.nv)), vdot_(v_) {
-  delta_.resize(v_.size());
-}
+    : Discretisation(model), pass_(tree_), twists_(tree_), v_(static_cast<size_t>(tree_.nv)), vdot_(v_), v_coast_(v_) {}
 
 void NewtonEulerStage::begin(const State& state, double h, const Vec3& gravity) {
   q_ = state.q.data();
-  v_n_ = state.v.data();
   h_ = h;
   gravity_ = to_v3(gravity);
   trial_.origin = root_position(tree_, q_);
+  rest_.setZero();
+  joint_rest_.setZero();
+  coast_ = state.v;
+  std::copy(state.v.begin(), state.v.end(), v_coast_.begin());
+}
+
+void NewtonEulerStage::begin_first(const State& state, double h, const Vec3& gravity) {
+  begin(state, kGamma * h, gravity);
+}
+
+bool NewtonEulerStage::begin_second(const double* unwanted) {
+  const double time = h_ / kGamma - h_;
+  to_body_axes(tree_, trial_, unwanted, v_.data());  // v_ is free until the next trial
+  for (size_t a = 0; a < v_.size(); ++a) v_coast_[a] += time * (vdot_[a] - v_[a]);
+  for (int a = 0; a < tree_.nv; ++a) coast_(a) += time * ((moved_(a) / h_ - coast_(a)) / h_ - unwanted[a]);
+  rest_ = joint_rest_ = (time / h_) * moved_;
+  return true;
 }
 
 void NewtonEulerStage::set_trial(const double* delta) {
   std::copy(delta, delta + tree_.nv, delta_.begin());
-  for (size_t a = 0; a < v_.size(); ++a) {
-    v_[a] = delta[a] / h_;
-    vdot_[a] = (v_[a] - v_n_[a]) / h_;
-  }
+  moved_ = delta_ - rest_;
   forward_kinematics(tree_, q_, delta, trial_);
+  to_body_axes(tree_, trial_, moved_, v_.data());
+  for (double& v : v_) v /= h_;
+  for (size_t a = 0; a < v_.size(); ++a) vdot_[a] = (v_[a] - v_coast_[a]) / h_;
   newton_euler_pass<Depth::forces>(tree_, trial_, v_.data(), vdot_.data(), gravity_, pass_);
   has_derivatives_ = false;
 }
@@ -139,7 +265,7 @@ void NewtonEulerStage::set_trial(const double* delta) {
 void NewtonEulerStage::need_derivatives() {
   if (has_derivatives_) return;
   newton_euler_pass<Depth::derivatives>(tree_, trial_, v_.data(), vdot_.data(), gravity_, pass_);
-  stage_twists(pass_, h_, twists_);
+  stage_twists(tree_, trial_, pass_, moved_.data(), h_, twists_);
   has_derivatives_ = true;
 }
 
@@ -180,10 +306,11 @@ V3<double> NewtonEulerStage::point_velocity_change(int dof, int node, const V3<d
   return dV.v + cross(dV.w, x) + cross(V.w, dx);
 }
 
-void NewtonEulerStage::accept(State& state) {
+bool NewtonEulerStage::accept(State& state) {
   apply_displacement(tree_, delta_.data(), state.q.data());
   for (size_t a = 0; a < v_.size(); ++a) state.v(static_cast<Eigen::Index>(a)) = v_[a];
   state.body_rates.clear();
+  return true;
 }
 
 }  // namespace scree

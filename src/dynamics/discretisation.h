@@ -1,10 +1,14 @@
 // A discretisation of the equations of motion, as a stage of an implicit integrator sees it.           theory section 7
 //
-// The unknown is the displacement delta of all dofs from the pose q_n the stage starts at. At a trial pose q_n (+)
-// delta a discretisation offers
-//   residual   r(delta)   inertia and gravity as generalized forces [N m, N]; joint forces and contacts are not its
-//   business jacobian   dr/ddelta K, its gradient, its exact Hessian and a positive semidefinite Hessian model, of the
-//   motion from q_n to the trial pose.
+// The unknown is the displacement delta of all dofs from the pose q_n the step starts at. With h the length of the
+// stage, `rest` the displacement at which its velocity is zero and `coast` the velocity it would have without forces,
+//   velocity = (delta - rest)/h,   acceleration = (velocity - coast)/h.                                   theory (9.1)
+// Backward Euler has rest = 0 and coast = v_n. At a trial pose q_n (+) delta a discretisation offers
+//   residual   r(delta): inertia and gravity as generalized forces [N m, N]; joint forces and contacts are not its
+//              business
+//   jacobian   dr/ddelta
+//   K          the kinetic energy of the stage's velocity, its gradient, exact Hessian and a positive semidefinite
+//   model
 // All covectors belong to delta: for rotation charts they are derivatives by the chart's coordinates.
 // Integrators are written once for both: NewtonEulerStage and PositionBasedStage.
 #pragma once
@@ -12,16 +16,35 @@
 #include "dynamics/newton_euler.h"
 #include "dynamics/position_based.h"
 #include "scree/state.h"
+#include "solvers/tree_cholesky.h"
 
 namespace scree {
 
+constexpr double kGamma = 1 - 0.70710678118654752440;  // of the two-stage scheme: 1 - 1/sqrt(2)
+
 class Discretisation {
  public:
-  explicit Discretisation(const Model& model) : model_(model), tree_(model.tree()), trial_(tree_) {}
+  explicit Discretisation(const Model& model)
+      : model_(model),
+        tree_(model.tree()),
+        trial_(tree_),
+        delta_(Eigen::VectorXd::Zero(model.nv())),
+        rest_(delta_),
+        joint_rest_(delta_),
+        coast_(delta_),
+        moved_(delta_),
+        mass_(Eigen::MatrixXd::Zero(model.nv(), model.nv())),
+        mass_factor_(model.tree().dof_parent) {}
   virtual ~Discretisation() = default;
 
-  // A stage of length h [s] from `state`.
+  // Backward Euler over h [s] from `state`.
   virtual void begin(const State& state, double h, const Vec3& gravity) = 0;
+  // The two stages of a step of second order: the first ends at kGamma h, the second starts over at q_n with what the
+  // first one found at its trial pose and ends at h. `unwanted` (by delta) is the part of the acceleration of the first
+  // that the second leaves out.                                                                           theory (9.2)
+  virtual void begin_first(const State& state, double h, const Vec3& gravity) = 0;
+  // False: the mass matrix is singular.
+  [[nodiscard]] virtual bool begin_second(const double* unwanted) = 0;
   // Moves to q_n (+) delta. Everything below speaks of this pose.
   virtual void set_trial(const double* delta) = 0;
   virtual void residual(double* out) = 0;  // nv
@@ -34,10 +57,19 @@ class Discretisation {
   // motion from q_n to the trial pose has it, and its change when dof a moves the body and x moves by dx.  theory (8.7)
   virtual V3<double> point_velocity(int node, const V3<double>& x) = 0;
   virtual V3<double> point_velocity_change(int dof, int node, const V3<double>& x, const V3<double>& dx) = 0;
-  // The state at the end of the stage, time aside.
-  virtual void accept(State& state) = 0;
+  // The state at the end of the stage, time aside. False, and the state as it was: the mass matrix is singular.
+  [[nodiscard]] virtual bool accept(State& state) = 0;
 
-  Eigen::Map<const Eigen::VectorXd> displacement() const { return {delta_.data(), tree_.nv}; }
+  double h() const { return h_; }             // [s] length of the stage
+  const double* start() const { return q_; }  // q_n
+  // A displacement to start the search at: where the bodies coast to, more or less.
+  void coasting(Eigen::VectorXd& delta) const { delta = rest_ + h_ * coast_; }
+  const Eigen::VectorXd& moved() const { return moved_; }  // delta - rest
+  // The same as the joints see it, to the order of the scheme: (delta - joint_rest)/h is the rate of delta.
+  const Eigen::VectorXd& joint_rest() const { return joint_rest_; }
+  const Eigen::VectorXd& joint_coast() const { return coast_; }
+  // x <- M^-1 x at the trial pose, rotors included. After jacobian(). False: M is singular.
+  bool divide_by_mass(double* x);
   const Kinematics<double>& trial() const { return trial_; }
   // Subtree sums of the second moments at the trial pose; filled by jacobian().
   virtual const std::vector<SecondMoment<double>>& composite() const = 0;
@@ -48,7 +80,9 @@ class Discretisation {
   Kinematics<double> trial_;
   const double* q_ = nullptr;  // q_n: the state handed to begin() outlives the stage
   double h_ = 0;
-  std::vector<double> delta_;
+  Eigen::VectorXd delta_, rest_, joint_rest_, coast_, moved_;
+  Eigen::MatrixXd mass_;
+  TreeCholesky mass_factor_;
 };
 
 // r = dI/ddelta of theory (3.1): second differences of body transforms.                                     theory
@@ -57,6 +91,8 @@ class PositionBasedStage final : public Discretisation {
  public:
   explicit PositionBasedStage(const Model& model);
   void begin(const State& state, double h, const Vec3& gravity) override;
+  void begin_first(const State& state, double h, const Vec3& gravity) override;
+  [[nodiscard]] bool begin_second(const double* unwanted) override;
   void set_trial(const double* delta) override;
   void residual(double* out) override;
   void jacobian(double* out) override;
@@ -65,7 +101,7 @@ class PositionBasedStage final : public Discretisation {
   void kinetic_hessian(double* exact, double* gauss_newton) override;
   V3<double> point_velocity(int node, const V3<double>& x) override;
   V3<double> point_velocity_change(int dof, int node, const V3<double>& x, const V3<double>& dx) override;
-  void accept(State& state) override;
+  [[nodiscard]] bool accept(State& state) override;
   const std::vector<SecondMoment<double>>& composite() const override { return inertia_.sigma; }
 
   double objective() const { return objective_; }  // I, whose gradient the residual is [J]
@@ -73,10 +109,20 @@ class PositionBasedStage final : public Discretisation {
   void hessian(double* exact, double* gauss_newton);
 
  private:
+  void start_at(const State& state, double h, const Vec3& gravity);
+  void set_targets();
+  void find_bending(const State& state);
+  [[nodiscard]] bool find_rates(Eigen::VectorXd& rates);
   Kinematics<double> start_;
-  PositionBased<double> inertia_, motion_;  // motion_: the same term with T^ = T_n and no gravity, which is K
+  std::vector<M3<double>> coast_R_;  // the field of velocities the bodies coast with
+  std::vector<V3<double>> coast_p_;
+  PositionBased<double> inertia_, motion_;  // motion_: the same term with T^ = the pose at rest and no gravity, so K
   double objective_ = 0;
   std::vector<double> unused_;
+  // Second order only.
+  bool two_stages_ = false;
+  NewtonEulerPass<double> pass_;
+  Eigen::VectorXd bending_;  // M^-1 C(q_n, v_n): how joint rates differ from those of the straight paths of the bodies
 };
 
 // r = xi . F^c of inverse dynamics with v = delta/h, vdot = (v - v_n)/h: backward Euler in body velocities. theory
@@ -85,6 +131,8 @@ class NewtonEulerStage final : public Discretisation {
  public:
   explicit NewtonEulerStage(const Model& model);
   void begin(const State& state, double h, const Vec3& gravity) override;
+  void begin_first(const State& state, double h, const Vec3& gravity) override;
+  [[nodiscard]] bool begin_second(const double* unwanted) override;
   void set_trial(const double* delta) override;
   void residual(double* out) override;
   void jacobian(double* out) override;
@@ -93,16 +141,16 @@ class NewtonEulerStage final : public Discretisation {
   void kinetic_hessian(double* exact, double* gauss_newton) override;
   V3<double> point_velocity(int node, const V3<double>& x) override;
   V3<double> point_velocity_change(int dof, int node, const V3<double>& x, const V3<double>& dx) override;
-  void accept(State& state) override;
+  [[nodiscard]] bool accept(State& state) override;
   const std::vector<SecondMoment<double>>& composite() const override { return pass_.sigma; }
 
  private:
   void need_derivatives();
   NewtonEulerPass<double> pass_;
   StageTwists<double> twists_;
-  const double* v_n_ = nullptr;
   V3<double> gravity_{};
-  std::vector<double> v_, vdot_;
+  std::vector<double> v_, vdot_;  // along the body's own axes for charts
+  std::vector<double> v_coast_;
   bool has_derivatives_ = false;
 };
 

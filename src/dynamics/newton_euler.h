@@ -176,20 +176,43 @@ void inverse_dynamics_derivatives(const Tree& tree, const Kinematics<T>& kin, Ne
   project_changes(tree, kin, pass, pass.eta_v, pass.xi_v, false, by_v);
 }
 
-// --- a stage: q = q_n (+) delta, v = delta/h, vdot = (v - v_n)/h
-// ---------------------------------------------------------
+// --- a stage: q = q_n (+) delta, v = (delta - rest)/h, vdot = (v - coast)/h
+// -------------------------------------------
 
 // What a displacement delta_a changes in V and A of the subtree, beyond carrying it along.                theory (6.9)
 //   s = eta + xi_v/h,   alpha = zeta + 2 eta_v/h + xi_v/h^2
+// Of a chart v = J^T (delta - rest)/h, and xi_v, eta_v are combined by the columns of d(J^T (delta - rest))/d delta,
+// the identity where rest = 0.                                                                                theory
+// (9.1)
 template <class T> struct StageTwists {
   explicit StageTwists(const Tree& tree) : s(static_cast<size_t>(tree.nv)), alpha(static_cast<size_t>(tree.nv)) {}
   std::vector<Twist<T>> s, alpha;
 };
-template <class T> void stage_twists(const NewtonEulerPass<T>& pass, double h, StageTwists<T>& out) {
+template <class T>
+void stage_twists(const Tree& tree, const Kinematics<T>& kin, const NewtonEulerPass<T>& pass, const T* moved, double h,
+                  StageTwists<T>& out) {
   const T by_h(1 / h), twice(2 / h), by_h2(1 / (h * h));
-  for (size_t a = 0; a < out.s.size(); ++a) {
-    out.s[a] = pass.eta[a] + by_h * pass.xi_v[a];
-    out.alpha[a] = pass.zeta[a] + twice * pass.eta_v[a] + by_h2 * pass.xi_v[a];
+  for (size_t i = 0; i < tree.nodes.size(); ++i) {
+    const Node& node = tree.nodes[i];
+    const int end = node.v_index + node.nv, chart_begin = has_chart(node) ? end - 3 : end;
+    for (size_t a = static_cast<size_t>(node.v_index); a < static_cast<size_t>(chart_begin); ++a) {
+      out.s[a] = pass.eta[a] + by_h * pass.xi_v[a];
+      out.alpha[a] = pass.zeta[a] + twice * pass.eta_v[a] + by_h2 * pass.xi_v[a];
+    }
+    if (!has_chart(node)) continue;
+    const size_t c = static_cast<size_t>(chart_begin);
+    const V3<T> u = {moved[c], moved[c + 1], moved[c + 2]};
+    const M3<T> J = rotation_jacobian(kin.chart[i]);
+    const M3<T> turn = rotation_jacobian_derivative(kin.chart[i], u);
+    const V3<T> columns[] = {V3<T>{J.x.x, J.y.x, J.z.x} + turn.x, V3<T>{J.x.y, J.y.y, J.z.y} + turn.y,
+                             V3<T>{J.x.z, J.y.z, J.z.z} + turn.z};
+    for (size_t k = 0; k < 3; ++k) {
+      const V3<T>& d = columns[k];
+      const Twist<T> xi_v = d.x * pass.xi_v[c] + d.y * pass.xi_v[c + 1] + d.z * pass.xi_v[c + 2];
+      const Twist<T> eta_v = d.x * pass.eta_v[c] + d.y * pass.eta_v[c + 1] + d.z * pass.eta_v[c + 2];
+      out.s[c + k] = pass.eta[c + k] + by_h * xi_v;
+      out.alpha[c + k] = pass.zeta[c + k] + twice * eta_v + by_h2 * xi_v;
+    }
   }
 }
 

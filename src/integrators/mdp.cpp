@@ -28,8 +28,9 @@ SubstepResult substep_mdp(const Control& control, const StepOptions& options, do
     ws.delta.setZero();
     ws.joint_hessian.setZero();
     double potential = 0;
-    ws.joint_forces.add_implicit(control, state.q.data(), state.v.data(), ws.delta.data(), h, potential,
-                                 ws.gradient.data(), ws.joint_hessian.data());
+    const JointStage stage = {state.q.data(), ws.delta.data(), state.v.data(), h};  // at rest where delta = 0
+    ws.joint_forces.add_implicit(control, stage, ws.delta.data(), potential, ws.gradient.data(),
+                                 ws.joint_hessian.data());
     for (int a = 0; a < model.nv(); ++a) {  // rotor inertia is in M already
       const double armature = model.tree().armature[static_cast<size_t>(a)];
       ws.gradient(a) += armature * state.v(a) / h;
@@ -42,8 +43,8 @@ SubstepResult substep_mdp(const Control& control, const StepOptions& options, do
   ws.delta = ws.lu.solve(ws.gradient);
   ws.delta = -ws.delta;
 
-  if (ws.contact) {
-    ContactScratch& c = *ws.contact;
+  if (ws.has_contact()) {
+    ContactScratch& c = ws.contact;
     ws.newton_euler.begin(state, h, options.gravity);
     ws.direction.setZero();
     ws.newton_euler.set_trial(ws.direction.data());  // the pose at the start
@@ -82,9 +83,9 @@ SubstepResult substep_mdp(const Control& control, const StepOptions& options, do
   }
   // An explosion is a failure, not a state.
   if (!(ws.delta.array().abs() < 1e6 * h).all()) return result;
-  if (ws.contact) {
-    ws.contact->set.report(ws.newton_euler.trial(), ws.contact->w, ws.contacts);
-    ws.contact->set.store_weights(ws.contact->w, state.contact_weights);
+  if (ws.has_contact()) {
+    ws.contact.set.report(ws.newton_euler.trial(), ws.contact.w, ws.contacts);
+    ws.contact.set.store(ws.contact.w, state.contact_weights, state.contact_loads);
   }
   apply_displacement(model.tree(), ws.delta.data(), state.q.data());
   state.v = ws.delta / h;

@@ -12,21 +12,19 @@ namespace {
 
 using Impl = StepWorkspace::Impl;
 
-void evaluate(const Control& control, double h, const State& state, const Eigen::VectorXd& delta,
-              Eigen::VectorXd& forces, Impl& ws) {
+void evaluate(const Control& control, const Eigen::VectorXd& delta, Eigen::VectorXd& forces, Impl& ws) {
   ws.newton_euler.set_trial(delta.data());
   ws.newton_euler.residual(forces.data());
   double potential = 0;  // the joint forces have one, the inertia does not
-  ws.joint_forces.add_implicit(control, state.q.data(), state.v.data(), delta.data(), h, potential, forces.data(),
-                               nullptr);
+  ws.joint_forces.add_implicit(control, joint_stage(ws.newton_euler), delta.data(), potential, forces.data(), nullptr);
 }
 
-void evaluate_jacobian(const Control& control, double h, const State& state, Impl& ws) {
+void evaluate_jacobian(const Control& control, double h, Impl& ws) {
   ws.newton_euler.jacobian(ws.jacobian.data());
   set_residual_scale(ws.newton_euler, h, ws);
   double potential = 0;
   ws.joint_hessian.setZero();
-  ws.joint_forces.add_implicit(control, state.q.data(), state.v.data(), ws.delta.data(), h, potential,
+  ws.joint_forces.add_implicit(control, joint_stage(ws.newton_euler), ws.delta.data(), potential,
                                ws.trial_gradient.data(), ws.joint_hessian.data());
   add_joint_rounding(ws);
   ws.jacobian.triangularView<Eigen::Upper>() += ws.joint_hessian;
@@ -48,8 +46,8 @@ bool newton_direction(Impl& ws) {
 SubstepResult substep_ne(const Control& control, const StepOptions& options, double h, State& state, Impl& ws) {
   ws.newton_euler.begin(state, h, options.gravity);
   ws.delta = h * state.v;
-  evaluate(control, h, state, ws.delta, ws.gradient, ws);
-  evaluate_jacobian(control, h, state, ws);
+  evaluate(control, ws.delta, ws.gradient, ws);
+  evaluate_jacobian(control, h, ws);
   Residual residual = residual_of(ws.gradient, options.tolerance, ws);
 
   SubstepResult result;
@@ -60,7 +58,7 @@ SubstepResult substep_ne(const Control& control, const StepOptions& options, dou
     bool accepted = false;
     for (double fraction = 1; fraction > 1e-3 && !accepted; fraction *= 0.5) {
       ws.trial_delta = ws.delta + fraction * ws.direction;
-      evaluate(control, h, state, ws.trial_delta, ws.trial_gradient, ws);
+      evaluate(control, ws.trial_delta, ws.trial_gradient, ws);
       const Residual trial = residual_of(ws.trial_gradient, options.tolerance, ws);
       accepted = trial.small || trial.largest < (1 - 1e-4 * fraction) * residual.largest;
       if (accepted) {
@@ -70,11 +68,11 @@ SubstepResult substep_ne(const Control& control, const StepOptions& options, dou
       }
     }
     if (!accepted) return result;
-    if (!residual.small) evaluate_jacobian(control, h, state, ws);
+    if (!residual.small) evaluate_jacobian(control, h, ws);
   }
   if (!within_chart(ws.model.tree(), ws.newton_euler.trial())) return result;
 
-  ws.newton_euler.accept(state);
+  if (!ws.newton_euler.accept(state)) return result;
   result.residual = residual.largest;
   result.converged = true;
   return result;

@@ -14,22 +14,20 @@ namespace {
 using Impl = StepWorkspace::Impl;
 
 // The objective and its gradient at q (+) delta.
-double evaluate(const Control& control, double h, const State& state, const Eigen::VectorXd& delta,
-                Eigen::VectorXd& gradient, Impl& ws) {
+double evaluate(const Control& control, const Eigen::VectorXd& delta, Eigen::VectorXd& gradient, Impl& ws) {
   ws.position_based.set_trial(delta.data());
   ws.position_based.residual(gradient.data());
   double value = ws.position_based.objective();
-  ws.joint_forces.add_implicit(control, state.q.data(), state.v.data(), delta.data(), h, value, gradient.data(),
-                               nullptr);
+  ws.joint_forces.add_implicit(control, joint_stage(ws.position_based), delta.data(), value, gradient.data(), nullptr);
   return value;
 }
 
 // The Hessian of the objective at the pose of the last `evaluate`.
-void evaluate_hessian(const Control& control, double h, const State& state, Impl& ws) {
+void evaluate_hessian(const Control& control, double h, Impl& ws) {
   ws.position_based.hessian(ws.jacobian.data(), ws.gauss_newton.data());
   set_residual_scale(ws.position_based, h, ws);
   double value = 0;  // and the gradient: not wanted again
-  ws.joint_forces.add_implicit(control, state.q.data(), state.v.data(), ws.delta.data(), h, value,
+  ws.joint_forces.add_implicit(control, joint_stage(ws.position_based), ws.delta.data(), value,
                                ws.trial_gradient.data(), ws.jacobian.data());
 }
 
@@ -52,8 +50,8 @@ bool newton_direction(Impl& ws) {
 SubstepResult substep_pbd(const Control& control, const StepOptions& options, double h, State& state, Impl& ws) {
   ws.position_based.begin(state, h, options.gravity);
   ws.delta = h * state.v;
-  double value = evaluate(control, h, state, ws.delta, ws.gradient, ws);
-  evaluate_hessian(control, h, state, ws);
+  double value = evaluate(control, ws.delta, ws.gradient, ws);
+  evaluate_hessian(control, h, ws);
   Residual residual = residual_of(ws.gradient, options.tolerance, ws);
 
   SubstepResult result;
@@ -69,7 +67,7 @@ SubstepResult substep_pbd(const Control& control, const StepOptions& options, do
     bool accepted = false;
     for (double fraction = 1; fraction > 1e-6 && !accepted; fraction *= 0.5) {
       ws.trial_delta = ws.delta + fraction * ws.direction;
-      const double trial_value = evaluate(control, h, state, ws.trial_delta, ws.trial_gradient, ws);
+      const double trial_value = evaluate(control, ws.trial_delta, ws.trial_gradient, ws);
       const Residual trial = residual_of(ws.trial_gradient, options.tolerance, ws);
       accepted = trial_value <= value + 1e-4 * fraction * slope ||
                  (trial_value <= value + noise && (trial.small || trial.largest < residual.largest));
@@ -81,11 +79,11 @@ SubstepResult substep_pbd(const Control& control, const StepOptions& options, do
       }
     }
     if (!accepted) return result;
-    if (!residual.small) evaluate_hessian(control, h, state, ws);
+    if (!residual.small) evaluate_hessian(control, h, ws);
   }
   if (!within_chart(ws.model.tree(), ws.position_based.trial())) return result;
 
-  ws.position_based.accept(state);
+  if (!ws.position_based.accept(state)) return result;
   result.residual = residual.largest;
   result.converged = true;
   return result;

@@ -14,8 +14,9 @@
 namespace scree {
 namespace {
 
-constexpr const char* kIntegratorNames[] = {"pbd",       "ne",       "rk4",       "ne-mdp", "ne-nmdp",
-                                            "ne-zonmdp", "pbd-nmdp", "pbd-zonmdp"};  // in the order of IntegratorType
+constexpr const char* kIntegratorNames[] = {
+    "pbd",       "ne",       "rk4",        "ne-mdp",   "ne-nmdp",
+    "ne-zonmdp", "pbd-nmdp", "pbd-zonmdp", "ne-nmdp2", "pbd-nmdp2"};  // in the order of IntegratorType
 
 constexpr const char* kDissipationNames[] = {"contact", "total", "effective"};  // in the order of Dissipation
 
@@ -28,11 +29,26 @@ double largest_turn_rate(const State& state, StepWorkspace::Impl& ws) {
   return std::sqrt(largest);
 }
 
+const ContactWorld& no_contact() {
+  static const ContactWorld none;
+  return none;
+}
+
+constexpr double kGrowth = 6;  // what doubling a substep is expected to do to its error
+
+// The longest substep that is not more than twice the last one.
+int first_level(const StepOptions& options, double last_step) {
+  int level = 0;
+  if (last_step > 0)
+    while (level < options.max_halvings && std::ldexp(options.dt, -level) > 2.0001 * last_step) ++level;
+  return level;
+}
+
 // One try of one substep, with the control of the time it acts at.
 SubstepResult substep(const Control& control, const StepOptions& options, double h, State& state,
                       StepWorkspace::Impl& ws) {
   const Control& at_end = ws.control_at(control, state.time + h);
-  const bool contact = ws.contact != nullptr;
+  const bool contact = ws.has_contact();
   switch (options.integrator) {
     case IntegratorType::pbd:
       return substep_pbd(at_end, options, h, state, ws);
@@ -52,6 +68,10 @@ SubstepResult substep(const Control& control, const StepOptions& options, double
       return contact ? substep_nmdp(ws.position_based, options.integrator == IntegratorType::pbd_nmdp, at_end, options,
                                     h, state, ws)
                      : substep_pbd(at_end, options, h, state, ws);
+    case IntegratorType::ne_nmdp2:
+      return substep_nmdp2(ws.newton_euler, control, options, h, state, ws);
+    case IntegratorType::pbd_nmdp2:
+      return substep_nmdp2(ws.position_based, control, options, h, state, ws);
   }
   return {};
 }
@@ -92,10 +112,11 @@ void StepOptions::validate() const {
   check(max_iterations >= 1 && max_iterations <= 100000, "max_iterations", max_iterations, "an integer in [1, 100000]");
   check(max_halvings >= 0 && max_halvings <= 30, "max_halvings", max_halvings, "an integer in [0, 30]");
   check(max_turn > 0 && max_turn <= 1, "max_turn", max_turn, "a number in (0, 1] rad");
+  check(accuracy >= 0 && accuracy <= 1, "accuracy", accuracy, "a number in [0, 1] m");
   check(max_outer >= 1 && max_outer <= 100000, "max_outer", max_outer, "an integer in [1, 100000]");
 }
 
-StepWorkspace::Impl::Impl(const Model& m, const ContactWorld* w)
+StepWorkspace::Impl::Impl(const Model& m, const ContactWorld& w)
     : model(m),
       world(w),
       dynamics(m),
@@ -115,8 +136,10 @@ StepWorkspace::Impl::Impl(const Model& m, const ContactWorld* w)
       joint_hessian(jacobian),
       cholesky(m.tree().dof_parent),
       lu(m.nv()),
-      contact(w && w->pair_count() > 0 ? std::make_unique<ContactScratch>(m, *w) : nullptr),
+      contact(m, w),
       moving_control(m),
+      unwanted(m.nv()),
+      rates(m.nv()),
       q_stage(m.nq()),
       v_stage(m.nv()),
       force(m.nv()),
@@ -173,22 +196,25 @@ void StepWorkspace::Impl::poison() {
 }
 
 bool knows_contact(IntegratorType type) { return type >= IntegratorType::ne_mdp; }
+bool estimates_error(IntegratorType type) { return type >= IntegratorType::ne_nmdp2; }
 
 void check_contact(IntegratorType type, const ContactLaw& law) {
   if (!knows_contact(type))
     throw InputError(fmt::format("integrator \"{}\" knows no contact, expected one of: {}", integrator_name(type),
                                  fmt::join(std::begin(kIntegratorNames) + static_cast<int>(IntegratorType::ne_mdp),
                                            std::end(kIntegratorNames), ", ")));
-  if (law.differentiable() || (type != IntegratorType::ne_nmdp && type != IntegratorType::pbd_nmdp)) return;
+  if (law.differentiable() || type == IntegratorType::ne_mdp || type == IntegratorType::ne_zonmdp ||
+      type == IntegratorType::pbd_zonmdp)
+    return;
   throw InputError(
       fmt::format("integrator \"{}\" needs the derivative of the contact law, which this law does not offer, expected "
                   "one of: ne-zonmdp, pbd-zonmdp, ne-mdp",
                   integrator_name(type)));
 }
 
-StepWorkspace::StepWorkspace(const Model& model) : impl_(std::make_unique<Impl>(model, nullptr)) {}
+StepWorkspace::StepWorkspace(const Model& model) : StepWorkspace(model, no_contact()) {}
 StepWorkspace::StepWorkspace(const Model& model, const ContactWorld& world)
-    : impl_(std::make_unique<Impl>(model, &world)) {}
+    : impl_(std::make_unique<Impl>(model, world)) {}
 const std::vector<Contact>& StepWorkspace::contacts() const { return impl_->contacts; }
 StepWorkspace::~StepWorkspace() = default;
 StepWorkspace::StepWorkspace(StepWorkspace&&) noexcept = default;
@@ -201,7 +227,7 @@ StepReport step([[maybe_unused]] const Model& model, const Control& control, con
                 StepWorkspace& workspace) {
   StepWorkspace::Impl& ws = workspace.impl();
   assert(&model == &ws.model);
-  if (ws.contact) check_contact(options.integrator, *ws.world->law);
+  if (ws.has_contact()) check_contact(options.integrator, *ws.world.law);
 #ifndef NDEBUG
   ws.poison();
 #endif
@@ -212,42 +238,50 @@ StepReport step([[maybe_unused]] const Model& model, const Control& control, con
   report.smallest_step = options.dt;
 
   const std::int64_t whole = std::int64_t{1} << options.max_halvings;  // the step in units of its smallest substep
+  const bool controlled = estimates_error(options.integrator) && options.accuracy > 0;
   std::int64_t done = 0;
-  int level = 0;
+  int level = controlled ? first_level(options, state.last_step) : 0;
   double turn_rate = largest_turn_rate(state, ws);
   double failed_residual = std::numeric_limits<double>::quiet_NaN();  // of the last try that failed
   while (done < whole) {
     const double h = std::ldexp(options.dt, -level);
-    bool accepted = turn_rate * h <= options.max_turn || options.integrator == IntegratorType::ne_mdp;
-    if (accepted) {
-      const SubstepResult result = substep(control, options, h, state, ws);
-      accepted = result.converged;
+    SubstepResult result;
+    if (turn_rate * h <= options.max_turn || options.integrator == IntegratorType::ne_mdp) {
+      ws.accuracy = controlled && level < options.max_halvings ? options.accuracy : 0;
+      result = substep(control, options, h, state, ws);
       report.iterations += result.iterations;
       report.outer += result.outer;
       report.qp_iterations += result.qp_iterations;
-      report.rejected += accepted ? 0 : 1;
-      if (accepted) {
-        report.residual = std::max(report.residual, result.residual);
-        report.optimality = std::max(report.optimality, result.optimality);
-      } else {
-        failed_residual = result.residual;
-      }
+      report.restarts += result.restarts;
+      report.stages += result.stages;
+      report.rejected += result.converged ? 0 : 1;
+      report.inaccurate += result.inaccurate ? 1 : 0;
+      if (!result.converged) failed_residual = result.residual;
     }
-    if (!accepted && ++level > options.max_halvings) {  // nothing smaller is left to try
+    if (!result.converged && ++level > options.max_halvings) {  // nothing smaller is left to try
       state = ws.before;
       ws.contacts.clear();  // those of substeps taken back
       report.residual = failed_residual;
       return report;
     }
-    if (!accepted) continue;
+    if (!result.converged) continue;
 
     turn_rate = largest_turn_rate(state, ws);
     state.last_step = h;
+    report.residual = std::max(report.residual, result.residual);
+    report.optimality = std::max(report.optimality, result.optimality);
+    report.error = std::max(report.error, result.error);
     report.smallest_step = std::min(report.smallest_step, h);
     ++report.substeps;
     done += whole >> level;
     state.time = ws.before.time + options.dt * (static_cast<double>(done) / static_cast<double>(whole));
-    while (level > 0 && done % (whole >> (level - 1)) == 0) --level;
+    // A pair of halves is done: the next substep may be twice as long. Under error control it must promise to be
+    // accurate, its error being that of the last one times 2^3 with some luck.
+    const auto pair_done = [&] { return level > 0 && done % (whole >> (level - 1)) == 0; };
+    if (!controlled)
+      while (pair_done()) --level;
+    else if (pair_done() && kGrowth * result.error < options.accuracy)
+      --level;
   }
 
   report.status = StepStatus::converged;

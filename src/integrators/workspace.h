@@ -41,11 +41,12 @@ struct ContactScratch {
 };
 
 struct StepWorkspace::Impl {
-  Impl(const Model& model, const ContactWorld* world);
+  Impl(const Model& model, const ContactWorld& world);
   void poison();  // fills what a step must not read before writing with NaN; debug builds call it before every step
 
   const Model& model;
-  const ContactWorld* world;      // null: no contact
+  const ContactWorld& world;
+  bool has_contact() const { return world.pair_count() > 0; }
   std::vector<Contact> contacts;  // at the end of the last step
   Dynamics dynamics;
   JointForces joint_forces;
@@ -60,22 +61,33 @@ struct StepWorkspace::Impl {
   TreeCholesky cholesky;
   Eigen::PartialPivLU<Eigen::MatrixXd> lu;
 
-  std::unique_ptr<ContactScratch> contact;  // null: no contact
+  ContactScratch contact;
 
   // The control at a time: `control` itself, or with the targets of its motion.
   const Control& control_at(const Control& control, double time);
   Control moving_control;
+
+  // second order
+  Eigen::VectorXd unwanted, rates;                 // by delta
+  std::vector<double> stage_weights, stage_loads;  // by pair, at the end of the first stage
+  double accuracy = 0;                             // [m] asked for of the substep at hand; 0: any
 
   // rk4
   Eigen::VectorXd q_stage, v_stage, force;
   Eigen::MatrixXd q_rate, v_rate;  // one column per stage
 };
 
+inline JointStage joint_stage(const Discretisation& stage) {
+  return {stage.start(), stage.joint_rest().data(), stage.joint_coast().data(), stage.h()};
+}
+
 // What one try of one substep came to.
 struct SubstepResult {
   bool converged = false;
   int iterations = 0;
-  int outer = 0, qp_iterations = 0;
+  bool inaccurate = false;  // solved, but its error is larger than asked for
+  int outer = 0, qp_iterations = 0, restarts = 0, stages = 0;
+  double error = 0;                                            // [m] estimate
   double optimality = 0;                                       // [J]
   double residual = std::numeric_limits<double>::quiet_NaN();  // [m/s^2, rad/s^2] where the try ended
 };
@@ -92,5 +104,7 @@ SubstepResult substep_mdp(const Control& control, const StepOptions& options, do
                           StepWorkspace::Impl& ws);
 SubstepResult substep_nmdp(Discretisation& dynamics, bool first_order, const Control& control,
                            const StepOptions& options, double h, State& state, StepWorkspace::Impl& ws);
+SubstepResult substep_nmdp2(Discretisation& dynamics, const Control& control, const StepOptions& options, double h,
+                            State& state, StepWorkspace::Impl& ws);
 
 }  // namespace scree

@@ -57,7 +57,7 @@ inline ContactTruth contact_truth(const Model& model, const ContactWorld& world,
     double potential = 0;
     stage.set_trial(d.data());
     stage.residual(forces.data());
-    joints.add_implicit(control, before.q.data(), before.v.data(), d.data(), h, potential, forces.data(), nullptr);
+    joints.add_implicit(control, joint_stage(stage), d.data(), potential, forces.data(), nullptr);
     all.evaluate(stage.trial());
     all.add_forces(stage.trial(), weights, forces.data());
     return forces;
@@ -79,7 +79,7 @@ inline ContactTruth contact_truth(const Model& model, const ContactWorld& world,
     stage.jacobian(J.data());
     double potential = 0;
     Eigen::VectorXd unused = forces;
-    joints.add_implicit(control, before.q.data(), before.v.data(), d.data(), h, potential, unused.data(), H.data());
+    joints.add_implicit(control, joint_stage(stage), d.data(), potential, unused.data(), H.data());
     H.triangularView<Eigen::StrictlyLower>() = H.transpose();
     J += H;
     if (contact) all.add_jacobian(stage.trial(), w, J.data());
@@ -88,7 +88,7 @@ inline ContactTruth contact_truth(const Model& model, const ContactWorld& world,
   const Eigen::MatrixXd free = jacobian(h * before.v, false), metric = 0.5 * (free + free.transpose());
 
   // K counts the contacts that have touched on the way to the solution: which ones is the integrator's choice.
-  ContactSet counted = ws.contact->set;
+  ContactSet counted = ws.contact.set;
   Eigen::VectorXd u(3 * counted.size());
   const auto K = [&](const Eigen::VectorXd& d) {
     stage.set_trial(d.data());
