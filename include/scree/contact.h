@@ -58,6 +58,28 @@ struct CoulombOptions {
 };
 std::shared_ptr<const ContactLaw> make_coulomb(const CoulombOptions& options);
 
+// A flat patch fixed to the body, centred at the contact point: it presses anywhere in its polygon, with c d^p where a
+// corner is d deep; friction mu N and torsion mu N lambda stay within an ellipsoid, replaced by an inscribed polytope.
+// corners x ((2 rings + 1) directions + 2) vertices, at most 512.                             theory (8.13) to (8.16)
+struct PatchOptions {
+  double friction = 0.7;            // as CoulombOptions
+  int directions = 6;               // likewise
+  int exponent = 3;                 // likewise
+  double depth = 0.015;             // likewise: c = share / depth^p
+  std::optional<double> stiffness;  // likewise
+  double radius = 0;                // >= 0 [m] of a disc; at most 10. 0: a point, with torsion if torsion_radius > 0
+  int corners = 4;                  // >= 3 and at most 32: of the polygon inscribed in the disc
+  std::optional<Eigen::Vector2d> size;  // > 0 [m] edges of a rectangle, in place of `radius`
+  Vec3 axis = -Vec3::UnitZ();  // normal of the patch, body axes, either sign; x of the patch is the body's x axis
+                               // projected onto it, y where it faces x
+  std::optional<double> torsion_radius;     // >= 0 [m] lambda; otherwise that of uniform pressure
+  int rings = 1;                            // >= 0 and at most 8: circles of latitude on each side of the equator
+  double effective_torsion_radius() const;  // [m] lambda: 2/3 of the radius, the rectangle's mean distance, or as given
+  double polytope_bound() const;  // friction in any direction of slip is at least this part of the ellipsoid's
+  void validate() const;          // throws InputError: field, value received, accepted range
+};
+std::shared_ptr<const ContactLaw> make_patch(const PatchOptions& options);
+
 // A granular medium such as sand: the wrenches it can exert against depth and inclination of the leg, from a table file
 // (TOML, docs/contact.md), bilinear between its nodes and clamped beyond them. Not differentiable. Throws InputError:
 // file:line, entry, value received, expected.

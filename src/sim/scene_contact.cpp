@@ -114,24 +114,59 @@ void add_height_field(const TomlReader& table, const fs::path& folder, Environme
   });
 }
 
-std::shared_ptr<const ContactLaw> read_coulomb(const TomlReader& table) {
-  table.check_keys({"law", "points", "friction", "directions", "exponent", "depth", "stiffness", "air_force"});
-  CoulombOptions options;
-  // Everything not yet read is at its valid default, so a failing check blames the key just read.
-  const auto set = [&](const char* key, auto& field, const auto& value) {
+// Reads a key into a field of `options`. Everything not yet read is at its valid default, so a failing check blames the
+// key just read.
+template <class Options> struct OptionReader {
+  const TomlReader& table;
+  Options& options;
+  template <class Field, class Value> void set(const char* key, Field& field, const std::optional<Value>& value) const {
     if (!value) return;
     field = *value;
     table.blame(key, [&] { options.validate(); });
-  };
-  set("friction", options.friction, table.number("friction"));
-  set("directions", options.directions, table.integer("directions"));
-  set("exponent", options.exponent, table.integer("exponent"));
-  set("depth", options.depth, table.number("depth"));
-  set("stiffness", options.stiffness, table.number("stiffness", kStiffest));
-  set("air_force", options.air_force, table.number("air_force"));
-  if (options.stiffness && table.number("depth"))
-    table.fail("stiffness", "given together with depth, expected one of them");
+  }
+  void set_number(const char* key, auto& field) const { set(key, field, table.number(key)); }
+  void set_integer(const char* key, int& field) const { set(key, field, table.integer(key)); }
+  // What all laws with a depth share.
+  void read_capacity() const {
+    set_number("friction", options.friction);
+    set_integer("directions", options.directions);
+    set_integer("exponent", options.exponent);
+    set_number("depth", options.depth);
+    set("stiffness", options.stiffness, table.number("stiffness", kStiffest));
+    if (options.stiffness && table.number("depth"))
+      table.fail("stiffness", "given together with depth, expected one of them");
+  }
+};
+
+std::shared_ptr<const ContactLaw> read_coulomb(const TomlReader& table) {
+  table.check_keys({"law", "points", "friction", "directions", "exponent", "depth", "stiffness", "air_force"});
+  CoulombOptions options;
+  const OptionReader<CoulombOptions> reader{table, options};
+  reader.read_capacity();
+  reader.set_number("air_force", options.air_force);
   return make_coulomb(options);
+}
+
+std::shared_ptr<const ContactLaw> read_patch(const TomlReader& table) {
+  table.check_keys({"law", "points", "friction", "directions", "exponent", "depth", "stiffness", "radius", "corners",
+                    "size", "axis", "torsion_radius", "rings"});
+  const auto size = table.numbers("size", 2), axis = table.numbers("axis", 3);
+  const auto radius = table.number("radius");
+  if (!radius && !size && !table.number("torsion_radius"))
+    table.fail("law", "a patch without radius, size and torsion_radius, expected one of them");
+  if (radius && size) table.fail("size", "given together with radius, expected one of them");
+  if (table.integer("corners") && !radius)
+    table.fail("corners", "given without radius, expected none: only a disc has them");
+  PatchOptions options;
+  const OptionReader<PatchOptions> reader{table, options};
+  reader.read_capacity();
+  reader.set_integer("rings", options.rings);
+  reader.set_number("torsion_radius", options.torsion_radius);
+  reader.set_number("radius", options.radius);
+  reader.set_integer("corners", options.corners);
+  if (size) reader.set("size", options.size, std::optional(Eigen::Vector2d(size->data())));
+  if (axis) reader.set("axis", options.axis, std::optional(Vec3(axis->data())));
+  return make_patch(options);
 }
 
 std::shared_ptr<const ContactLaw> read_granular(const TomlReader& table, const fs::path& folder) {
@@ -146,7 +181,8 @@ std::shared_ptr<const ContactLaw> read_law(const TomlReader& table, const fs::pa
   const std::string law = table.string("law").value_or("coulomb");
   if (law == "coulomb") return read_coulomb(table);
   if (law == "granular") return read_granular(table, folder);
-  table.fail("law", fmt::format("\"{}\", expected coulomb or granular", law));
+  if (law == "patch") return read_patch(table);
+  table.fail("law", fmt::format("\"{}\", expected coulomb, granular or patch", law));
 }
 
 ContactCandidates read_candidates(const TomlReader& table) {

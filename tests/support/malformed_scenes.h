@@ -111,7 +111,8 @@ inline std::vector<MalformedScene> malformed_scenes() {
 
       {"contact_not_table", block + "contact = 3\n", ":3: contact: 3, expected a table"},
       {"contact_unknown", plane + "[contact]\nmu = 0.5\n", ":6: contact.mu: unknown key, did you mean"},
-      {"law_unknown", plane + "[contact]\nlaw = \"glue\"\n", ":6: contact.law: \"glue\", expected coulomb or granular"},
+      {"law_unknown", plane + "[contact]\nlaw = \"glue\"\n",
+       ":6: contact.law: \"glue\", expected coulomb, granular or patch"},
       {"granular_without_table", plane + "[contact]\nlaw = \"granular\"\n", "contact.table: required key is missing"},
       {"granular_no_file", plane + "[contact]\nlaw = \"granular\"\ntable = \"sand.csv\"\n",
        ":7: contact.table: no such file"},
