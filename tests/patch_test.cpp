@@ -5,11 +5,12 @@
 #include <cmath>
 
 #include "contact/contact_set.h"
-#include "math/rotation.h"
 #include "scree/error.h"
+#include "scree/run.h"
 #include "scree/scene.h"
 #include "scree/simulation.h"
 #include "support/random_tree.h"
+#include "support/temp_folder.h"
 
 namespace scree {
 namespace {
@@ -52,7 +53,7 @@ PatchOptions random_options(test::Random& random) {
   o.directions = std::uniform_int_distribution<int>(3, 8)(random);
   o.rings = std::uniform_int_distribution<int>(0, 2)(random);
   if (test::uniform(random, 0, 1) < 0.5) {
-    o.size = Eigen::Vector2d(test::uniform(random, 0.1, 0.6), test::uniform(random, 0.1, 0.6));
+    o.size = {test::uniform(random, 0.1, 0.6), test::uniform(random, 0.1, 0.6)};
   } else {
     o.radius = test::uniform(random, 0.1, 0.4);
     o.corners = std::uniform_int_distribution<int>(3, 6)(random);
@@ -228,7 +229,7 @@ TEST(Patch, TorsionRadiusAndEllipsoidAreThoseOfUniformPressure) {
        {Shape{0, 0, 0.934, 1}, Shape{0.3, 0.3, 0.934, 1}, Shape{0.2, 0.4, 0.901, 1}, Shape{0.4, 0.1, 0.879, 1.023}}) {
     PatchOptions o;
     if (shape.x > 0) {
-      o.size = Eigen::Vector2d(shape.x, shape.y);
+      o.size = {shape.x, shape.y};
     } else {
       o.radius = 0.2;
     }
@@ -271,7 +272,7 @@ TEST(Patch, CornersAreWhereTheOptionsSay) {
   o.friction = 0;
   o.stiffness = 1e3;
   o.exponent = 2;
-  o.size = Eigen::Vector2d(0.4, 0.2);
+  o.size = {0.4, 0.2};
   // Flat: N = c d^2 = 10 N at every corner, moments (y N, -x N, 0).
   Wrenches v = vertices(*make_patch(o), geometry);
   EXPECT_NEAR(v.row(2).minCoeff(), 10, 1e-12);
@@ -323,11 +324,10 @@ TEST(Patch, RefusesBadOptions) {
   EXPECT_EQ(message([](PatchOptions& o) { o.radius = std::nan(""); }),
             "contact: radius is nan, expected a number in [0, 10] m");
   EXPECT_EQ(message([](PatchOptions& o) { o.corners = 2; }), "contact: corners is 2, expected an integer in [3, 32]");
-  EXPECT_EQ(message([](PatchOptions& o) { o.size = Eigen::Vector2d(1, 1); }),
-            "contact: radius is 0.1, expected none beside size");
+  EXPECT_EQ(message([](PatchOptions& o) { o.size = {1, 1}; }), "contact: radius is 0.1, expected none beside size");
   EXPECT_EQ(message([](PatchOptions& o) {
               o.radius = 0;
-              o.size = Eigen::Vector2d(1, 0);
+              o.size = {1, 0};
             }),
             "contact: size is [1, 0], expected two numbers in [1e-6, 20] m");
   EXPECT_EQ(message([](PatchOptions& o) { o.axis.setZero(); }),
@@ -418,7 +418,7 @@ TEST(PatchMotion, ASlabTipsWhenItsCentreOfMassIsBeyondThePatch) {
   PatchOptions law;
   law.friction = 1.5;
   law.depth = 1e-3;
-  law.size = Eigen::Vector2d(2 * a, 0.3);
+  law.size = {2 * a, 0.3};
   for (const IntegratorType integrator : kFirstOrder)
     for (const double part : {0.9, 1.1}) {
       // After 1 s: settled by a few depths over the size of the patch, or fallen: faster than exp(t sqrt(g/height)).
@@ -426,7 +426,6 @@ TEST(PatchMotion, ASlabTipsWhenItsCentreOfMassIsBeyondThePatch) {
         for (int k = 0; k < 100; ++k) ASSERT_TRUE(s.step().converged());
         const Vec3 z = s.frame_pose("slab").R * Vec3::UnitZ();
         const double tilt = std::acos(z.dot(Vec3(std::sin(slope), 0, std::cos(slope))));
-        std::printf("%s %g: tilt %g v %g\n", integrator_name(integrator), part, tilt, s.state().v.norm());
         if (part < 1) {
           EXPECT_LE(tilt, 3 * law.depth / a);
           EXPECT_LE(s.state().v.norm(), 1e-6);
@@ -436,9 +435,11 @@ TEST(PatchMotion, ASlabTipsWhenItsCentreOfMassIsBeyondThePatch) {
       };
       SCOPED_TRACE(std::string(integrator_name(integrator)) + " " + std::to_string(part));
       const Vec3 inertia = Vec3(0.03, 0.03, 0.02);
-      Simulation flat = on_floor(slab(1, inertia, Vec3(part * a, 0, 0), Vec3(0, 0, -height)), law, integrator, 0.01);
+      constexpr double low = 0.03;  // [m] what the drop sets in motion must not carry it over the edge: m g drop
+                                    // against m g (hypot(low, 0.1 a) - low)
+      Simulation flat = on_floor(slab(1, inertia, Vec3(part * a, 0, 0), Vec3(0, 0, -low)), law, integrator, 0.01);
       const double slant = -0.03;  // [rad] about y: the far edge is up
-      flat.set_state(vector({0, 0, height - law.depth, std::cos(slant / 2), 0, std::sin(slant / 2), 0}),
+      flat.set_state(vector({0, 0, low - law.depth, std::cos(slant / 2), 0, std::sin(slant / 2), 0}),
                      Eigen::VectorXd::Zero(6));
       check(flat, 0);
       const double slope = part * std::atan(a / height);
@@ -455,48 +456,48 @@ TEST(PatchMotion, ASlabTipsWhenItsCentreOfMassIsBeyondThePatch) {
 // its direction and slows at mu g. On the polytope it turns away from the nearest vertex, at most to the middle between
 // two, and slows by mu g cos(angle to that vertex): with neighbours pi/(2 (rings + 1)) apart,
 //   |direction - start| <= pi/(4 (rings + 1)) = gap,    mu g cos(gap) <= deceleration <= mu g.
+// An implicit step sees the law at its end, so what it minimises is dissipation at the slip u + z, z = h^2 M^-1 K^T u
+// with the stiffness K of the contact, p m g/depth: the part h^2 p g/depth (times friction and lever arms below 1) may
+// be missing.
 TEST(PatchMotion, ASlidingAndSpinningBoxFollowsItsLimitSurface) {
-  constexpr double mu = 0.5, m = 1.5, dt = 0.002, height = 0.05;
-  for (const int rings : {0, 1, 3}) {
+  constexpr double mu = 0.5, m = 1.5, dt = 0.001, height = 0.05, speed = 0.4;
+  for (const int rings : {0, 1, 2}) {
     PatchOptions law;
     law.friction = mu;
-    law.depth = 1e-3;
-    law.size = Eigen::Vector2d(0.3, 0.2);
+    law.depth = 1e-2;
+    law.size = {0.3, 0.2};
     law.rings = rings;
     const double lambda = law.effective_torsion_radius(), I = m * lambda * lambda, gap = M_PI / (4 * (rings + 1));
+    const double implicit = dt * dt * law.exponent * kGravity / law.depth;  // 0.3 %
     const Eigen::Matrix3Xd surface = limit_surface(law);
     for (const IntegratorType integrator : kFirstOrder)
       for (const double direction : {0.25, 0.8, 1.3}) {  // [rad] atan(lambda w / v)
         SCOPED_TRACE(std::string(integrator_name(integrator)) + " rings " + std::to_string(rings) + " direction " +
                      std::to_string(direction));
-        const double speed = 0.4;  // [m/s]
         Simulation s = on_floor(slab(m, Vec3(I / 2, I / 2, I), Vec3::Zero(), Vec3(0, 0, -height)), law, integrator, dt);
         s.set_state(vector({0, 0, height - law.depth, 1, 0, 0, 0}),
                     vector({speed * std::cos(direction), 0, 0, 0, 0, speed * std::sin(direction) / lambda}));
-        double slip = speed, worst = 0, off = 0, least = 1, most = 0;
-        int k = 0;
-        for (; slip > 0.02 * speed; ++k) {
-          ASSERT_LT(k * dt, 1.1 * speed / (mu * kGravity * std::cos(gap)));
+        int steps = 0;
+        for (double slip = speed; slip > 0.1 * speed; ++steps) {
+          ASSERT_LT(steps * dt, speed / (mu * kGravity * std::cos(gap)));
           ASSERT_TRUE(s.step().converged());
           ASSERT_EQ(s.contacts().size(), 1u);
+          // The slip of the patch's centre.
+          const Mat3 R = s.frame_pose("slab").R;
+          const Vec3 w = R * s.state().v.tail<3>(), v = s.state().v.head<3>() + w.cross(R * Vec3(0, 0, -height));
+          slip = std::hypot(v.x(), v.y(), lambda * w.z());
+          if (slip < 0.1 * speed) break;
           const Contact& c = s.contacts()[0];
-          const Eigen::VectorXd& v = s.state().v;
-          const double before = slip;
-          slip = std::hypot(v(0), v(1), lambda * v(5));
-          // dissipated, over the most that is possible at this normal force
-          const double D = -(c.force.x() * v(0) + c.force.y() * v(1) + c.moment.z() * v(5)) / (mu * c.force.z());
-          if (slip > 0.02 * speed) {
-            worst = std::max(worst, 1 - D / support(surface, lambda, v(0), v(1), v(5)));
-            least = std::min(least, D / slip);
-            most = std::max(most, D / slip);
-            off = std::max(off, std::abs(std::atan2(lambda * v(5), v(0)) - direction));
-          }
-          (void)before;
+          const double dissipated = -(c.force.x() * v.x() + c.force.y() * v.y() + c.moment.z() * w.z());
+          const double part = dissipated / (mu * c.force.z() * slip);  // of the ellipsoid's largest
+          EXPECT_GE(part, support(surface, lambda, v.x(), v.y(), w.z()) / slip - implicit);
+          EXPECT_GE(part, std::cos(gap) - implicit);
+          EXPECT_LE(part, 1 + 1e-12);
+          EXPECT_LE(std::abs(std::atan2(lambda * w.z(), v.x()) - direction), gap);
         }
-        std::printf(
-            "%s rings %d dir %g: worst %g off %g (gap %g) D/slip %g..%g (cos gap %g) time %g vs %g..%g tilt %g\n",
-            integrator_name(integrator), rings, direction, worst, off, gap, least, most, std::cos(gap), k * dt,
-            speed * .98 / mu / kGravity, speed * .98 / mu / kGravity / std::cos(gap), s.state().q.segment<2>(4).norm());
+        // 0.9 of the speed gone, to a step
+        EXPECT_GE((steps + 1) * dt, 0.9 * speed / (mu * kGravity));
+        EXPECT_LE((steps - 1) * dt, 0.9 * speed / (mu * kGravity * (std::cos(gap) - implicit)));
       }
   }
 }
@@ -548,7 +549,7 @@ TEST(PatchMotion, APushedBoxTurnsAsItsLimitSurfaceSays) {
     law.rings = rings;
     const double gap = M_PI / (4 * (rings + 1));
     for (const IntegratorType integrator : kFirstOrder)
-      for (const double latitude : {0.15, 0.6, 1.0, 1.4}) {
+      for (const double latitude : {0.15, 0.65, 1.0, 1.4}) {
         const double middle = gap * (2 * std::floor(latitude / (2 * gap)) + 1), b = lambda * std::tan(latitude);
         const double limit = mu * m * kGravity * std::cos(gap) / std::cos(latitude - middle) * std::cos(latitude);
         for (const double part : {0.98, 1.02}) {
@@ -567,13 +568,197 @@ TEST(PatchMotion, APushedBoxTurnsAsItsLimitSurfaceSays) {
             const double nv = std::cos(middle), nw = std::sin(middle) / lambda;
             const double a =
                 (part * limit * (nv + b * nw) - mu * m * kGravity * std::cos(gap)) / (m * nv * nv + I * nw * nw);
-            std::printf("rings %d lat %g: %g vs %g (ellipsoid %g), s %g vs %g\n", rings, latitude,
-                        std::atan2(lambda * w, v), middle, latitude, std::hypot(v, lambda * w), a * t);
+            // The box turns by up to 2e-4 rad meanwhile, which moves the force as much.
+            EXPECT_NEAR(std::atan2(lambda * w, v), middle, 2e-4);
+            EXPECT_NEAR(std::hypot(v, lambda * w), a * t, 1e-3 * a * t);
             EXPECT_LE(std::abs(std::atan2(lambda * w, v) - latitude), gap);
           }
         }
       }
   }
+}
+
+// Dragged slowly at V along x by a hinge at the distance l from its centre, a box swings in behind the hinge, theta the
+// angle of the arm. No moment acts about the hinge: lambda^2 w = l e x v on the ellipsoid, so
+//   theta' = -l V sin(theta) / (l^2 + lambda^2),  tan(theta/2) = tan(theta_0/2) exp(-l V t / (l^2 + lambda^2)),
+// a tractrix for lambda = 0. On a polytope the rate w is the one that costs the hinge least work, min h(v(w), w), which
+// is another algorithm; and with its bound kappa, scaled friction and slip are at most acos(kappa) from opposite, the
+// slip is at most V/kappa, and |theta' - that of the ellipsoid| <= V sqrt(1/kappa^2 - 1) / sqrt(l^2 + lambda^2).
+TEST(PatchMotion, ADraggedBoxSwingsInBehindItsHinge) {
+  constexpr double mu = 0.5, m = 1, I = 0.01, lambda = 0.1, l = 0.15, V = 0.008, dt = 0.01, theta_0 = 2.5;
+  for (const auto& [directions, rings] : {std::pair{6, 1}, std::pair{12, 3}}) {
+    PatchOptions law;
+    law.friction = mu;
+    law.depth = 0.3;
+    law.torsion_radius = lambda;
+    law.directions = directions;
+    law.rings = rings;
+    const Eigen::Matrix3Xd surface = limit_surface(law);
+    const double kappa = law.polytope_bound();
+    const double bound = V * std::sqrt(1 / (kappa * kappa) - 1) / std::hypot(l, lambda);
+    const auto ellipsoid_rate = [&](double theta) { return -l * V * std::sin(theta) / (l * l + lambda * lambda); };
+    // h is convex in w: golden section.
+    const auto polytope_rate = [&](double theta) {
+      const auto h = [&](double w) {
+        return support(surface, lambda, V + w * l * std::sin(theta), -w * l * std::cos(theta), w);
+      };
+      const double golden = 0.5 * (std::sqrt(5.0) - 1);
+      double low = -2 * V / l, high = 2 * V / l;
+      for (int k = 0; k < 60; ++k) {
+        const double a = high - golden * (high - low), b = low + golden * (high - low);
+        (h(a) < h(b) ? high : low) = h(a) < h(b) ? b : a;
+      }
+      return 0.5 * (low + high);
+    };
+    for (const IntegratorType integrator : kFirstOrder) {
+      SCOPED_TRACE(std::string(integrator_name(integrator)) + " directions " + std::to_string(directions));
+      Simulation s = on_floor(pushed_box(m, I, Vec3(-l, 0, 0)), law, integrator, dt);
+      for (int a = 0; a < 2; ++a) {
+        s.control().kd(a) = 1e6;  // N s/m: 5e-6 m/s off
+        s.control().target_velocity(a) = a == 0 ? V : 0;
+      }
+      s.set_state(vector({0, 0, -law.depth, theta_0}), vector({V, 0, 0, polytope_rate(theta_0)}));
+      double theta = theta_0;
+      for (int k = 0; k < 3000; ++k) {
+        ASSERT_TRUE(s.step().converged());
+        EXPECT_LE(std::abs(s.state().v(3) - ellipsoid_rate(s.state().q(3))), bound);
+        // Midpoint rule. An implicit step is off by the parts h^2 p g/depth = 1 % and h^2 mu m g l/(I + m l^2) = 0.2 %
+        // of 0.9 rad, see above. Where the rate jumps by W = 0.02 rad/s the inertia I + m l^2 follows a moment that
+        // grows from zero at mu m g l theta': in 0.2 s, 0.005 rad late.
+        theta += dt * polytope_rate(theta + 0.5 * dt * polytope_rate(theta));
+        EXPECT_NEAR(s.state().q(3), theta, 0.016);
+      }
+      const double exact = 2 * std::atan(std::tan(theta_0 / 2) * std::exp(-l * V * 30 / (l * l + lambda * lambda)));
+      EXPECT_NEAR(s.state().q(3), exact, bound * 30);  // the rates' difference over the 30 s, were it always the worst
+    }
+  }
+}
+
+// Dropped at a slant a slab comes to rest flat on the floor, whatever the integrator and the step.
+TEST(PatchMotion, ADroppedSlabComesToRestFlat) {
+  PatchOptions law;
+  law.depth = 5e-3;
+  law.size = {0.3, 0.2};
+  for (const IntegratorType integrator : {IntegratorType::ne_nmdp, IntegratorType::pbd_nmdp, IntegratorType::ne_zonmdp,
+                                          IntegratorType::pbd_zonmdp, IntegratorType::ne_mdp})
+    for (const double dt : {0.002, 0.02}) {
+      const bool implicit = integrator == IntegratorType::ne_nmdp || integrator == IntegratorType::pbd_nmdp;
+      if (!implicit && dt > 0.01) continue;  // linear: small steps only; zeroth order: slow, docs/contact.md
+      SCOPED_TRACE(std::string(integrator_name(integrator)) + " dt " + std::to_string(dt));
+      Simulation s = on_floor(slab(1, Vec3(0.005, 0.01, 0.012), Vec3::Zero(), Vec3(0, 0, -0.05)), law, integrator, dt);
+      const Quat q(turn(Vec3(0.05, 0.1, 0.3)));
+      s.set_state(vector({0, 0, 0.15, q.w(), q.x(), q.y(), q.z()}), vector({0.5, 0.2, 0, 0, 0, 1}));
+      double energy = 1e9;
+      for (int k = 0; k * dt < 1.5; ++k) {
+        const StepReport report = s.step();
+        ASSERT_TRUE(report.converged());
+        const double now = report.kinetic_energy + report.potential_energy;
+        // What is left of an equation, 1e-8 m/s^2 of 1 kg at up to 2 m/s, and the gap of 1e-10 J + 1e-8 K.
+        if (report.contacts > 0) {
+          EXPECT_LE(now, energy + 1e-8);
+        }
+        energy = now;
+      }
+      EXPECT_LE(s.state().v.norm(), 1e-6);
+      // It may rest wherever the corners in the ground carry it: the highest one not above the surface by more than the
+      // lowest is deep, some depths over the shorter half.
+      const Vec3 z = s.frame_pose("slab").R * Vec3::UnitZ();
+      EXPECT_LE(std::acos(z.z()), law.depth / 0.1);
+      EXPECT_NEAR(s.contacts().at(0).force.z(), kGravity, 1e-6);
+    }
+}
+
+// ----------------------------------------------------------------------------------------------------- scenes
+
+class PatchScene : public testing::Test {
+ protected:
+  Scene load(const std::string& contact) const {
+    return load_scene(folder_.write("scene.toml", "model = \"" SCREE_SOURCE_DIR
+                                                  "/models/box.urdf\"\nduration = 1\n[[environment]]\nshape = "
+                                                  "\"plane\"\n[contact]\nlaw = \"patch\"\n" +
+                                                      contact));
+  }
+  std::string message(const std::string& contact) const {
+    try {
+      load(contact);
+    } catch (const InputError& error) {
+      const std::string what = error.what();
+      return what.substr(what.find("scene.toml") + 10);
+    }
+    return "accepted";
+  }
+
+ private:
+  TempFolder folder_;
+};
+
+TEST_F(PatchScene, ReadsEveryKey) {
+  PatchOptions disc;
+  disc.friction = 0.4;
+  disc.directions = 5;
+  disc.exponent = 2;
+  disc.stiffness = 1e4;
+  disc.radius = 0.1;
+  disc.corners = 3;
+  disc.axis = Vec3(1, 0, 1);
+  disc.torsion_radius = 0.05;
+  disc.rings = 2;
+  PatchOptions rectangle;
+  rectangle.depth = 0.003;
+  rectangle.size = {0.3, 0.2};
+  ContactGeometry geometry;
+  geometry.depth = 0.02;
+  geometry.R_CB = turn(Vec3(0.1, 0.2, 0.3));
+  geometry.share_of_weight = 3;
+  EXPECT_EQ(vertices(*load("friction = 0.4\ndirections = 5\nexponent = 2\nstiffness = 1e4\nradius = 0.1\ncorners = 3\n"
+                           "axis = [1, 0, 1]\ntorsion_radius = 0.05\nrings = 2\n")
+                          .world.law,
+                     geometry),
+            vertices(*make_patch(disc), geometry));
+  EXPECT_EQ(vertices(*load("depth = 0.003\nsize = [0.3, 0.2]\n").world.law, geometry),
+            vertices(*make_patch(rectangle), geometry));
+}
+
+TEST_F(PatchScene, NamesTheKeyThatIsWrong) {
+  EXPECT_EQ(message(""), ":6: contact.law: a patch without radius, size and torsion_radius, expected one of them");
+  EXPECT_EQ(message("radius = -1\n"), ":7: contact.radius: contact: radius is -1, expected a number in [0, 10] m");
+  EXPECT_EQ(message("size = [1, 2]\nradius = 0.1\n"),
+            ":7: contact.size: given together with radius, expected one of them");
+  EXPECT_EQ(message("size = [1, -2]\n"),
+            ":7: contact.size: contact: size is [1, -2], expected two numbers in [1e-6, 20] m");
+  EXPECT_EQ(message("size = [1, 2]\ncorners = 5\n"),
+            ":8: contact.corners: given without radius, expected none: only a disc has them");
+  EXPECT_EQ(message("radius = 0.1\ncorners = 2\n"),
+            ":8: contact.corners: contact: corners is 2, expected an integer in [3, 32]");
+  EXPECT_EQ(message("radius = 0.1\ndirections = 64\n"),
+            ":7: contact.radius: contact: a patch of 4 corners, 64 directions and 1 rings has 776 vertices, expected "
+            "at most 512");
+  EXPECT_EQ(message("torsion_radius = -2\n"),
+            ":7: contact.torsion_radius: contact: torsion_radius is -2, expected a number in [0, 10] m");
+  EXPECT_EQ(message("radius = 0.1\nrings = 1.5\n").substr(0, 25), ":8: contact.rings: 1.5, e");
+  EXPECT_EQ(message("radius = 0.1\naxis = [0, 0, 0]\n"),
+            ":8: contact.axis: contact: axis is [0, 0, 0], expected a vector longer than 1e-6");
+  EXPECT_EQ(message("radius = 0.1\nair_force = 1\n").substr(0, 36), ":8: contact.air_force: unknown key, ");
+  EXPECT_EQ(message("radius = 0.1\ndepth = 0.1\nstiffness = 1\n"),
+            ":9: contact.stiffness: given together with depth, expected one of them");
+}
+
+// The example: a pushed box turns round its pusher, at the rate of the ellipsoid within the bound of its polytope, as
+// the dragged one above.
+TEST(PatchExample, APushedBoxTurnsRoundItsPusher) {
+  const Scene scene = load_scene(SCREE_SOURCE_DIR "/examples/scenes/box-push.toml");
+  const scree::Run run = run_scene(scene);
+  ASSERT_EQ(run.status, RunStatus::complete);
+  PatchOptions law;
+  law.size = {0.3, 0.2};
+  law.directions = 12;
+  law.rings = 3;
+  constexpr double l = 0.2, V = 0.1;
+  const double lambda = law.effective_torsion_radius(), kappa = law.polytope_bound();
+  const double bound = V * std::sqrt(1 / (kappa * kappa) - 1) / std::hypot(l, lambda);
+  for (size_t k = 10; k < run.rows(); ++k)  // after a start without a turn
+    EXPECT_LE(std::abs(run.v[3 * k + 2] + l * V * std::sin(run.q[3 * k + 2]) / (l * l + lambda * lambda)), bound);
+  EXPECT_LT(run.q.back(), M_PI / 4);  // it trails behind
 }
 
 }  // namespace

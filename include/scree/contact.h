@@ -1,6 +1,7 @@
 // Contact: which points may touch which ground, and what force the ground can answer with.
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -69,7 +70,7 @@ struct PatchOptions {
   std::optional<double> stiffness;  // likewise
   double radius = 0;                // >= 0 [m] of a disc; at most 10. 0: a point, with torsion if torsion_radius > 0
   int corners = 4;                  // >= 3 and at most 32: of the polygon inscribed in the disc
-  std::optional<Eigen::Vector2d> size;  // > 0 [m] edges of a rectangle, in place of `radius`
+  std::optional<std::array<double, 2>> size;  // > 0 [m] edges of a rectangle, in place of `radius`
   Vec3 axis = -Vec3::UnitZ();  // normal of the patch, body axes, either sign; x of the patch is the body's x axis
                                // projected onto it, y where it faces x
   std::optional<double> torsion_radius;     // >= 0 [m] lambda; otherwise that of uniform pressure

@@ -27,7 +27,7 @@ Eigen::Matrix3Xd patch_corners(const PatchOptions& o) {
   const Vec3 t1 = (e - e.dot(n) * n).normalized(), t2 = n.cross(t1);
   if (o.size) {
     Eigen::Matrix3Xd result(3, 4);
-    const Vec3 x = 0.5 * o.size->x() * t1, y = 0.5 * o.size->y() * t2;
+    const Vec3 x = 0.5 * (*o.size)[0] * t1, y = 0.5 * (*o.size)[1] * t2;
     result << x + y, y - x, -x - y, x - y;
     return result;
   }
@@ -135,7 +135,7 @@ double PatchOptions::effective_torsion_radius() const {
   if (torsion_radius) return *torsion_radius;
   if (!size) return 2.0 / 3 * radius;
   // Mean distance from the centre of a rectangle with half edges a and b.                              theory (8.14)
-  const double a = 0.5 * size->x(), b = 0.5 * size->y(), d = std::hypot(a, b);
+  const double a = 0.5 * (*size)[0], b = 0.5 * (*size)[1], d = std::hypot(a, b);
   return d / 3 + a * a / (6 * b) * std::log((b + d) / a) + b * b / (6 * a) * std::log((a + d) / b);
 }
 
@@ -160,8 +160,8 @@ void PatchOptions::validate() const {
   check(radius >= 0 && radius <= 10, "radius", radius, "a number in [0, 10] m");
   check(corners >= 3 && corners <= 32, "corners", corners, "an integer in [3, 32]");
   if (size) {
-    check(size->minCoeff() >= 1e-6 && size->maxCoeff() <= 20, "size", fmt::format("[{}, {}]", size->x(), size->y()),
-          "two numbers in [1e-6, 20] m");
+    check(std::min((*size)[0], (*size)[1]) >= 1e-6 && std::max((*size)[0], (*size)[1]) <= 20, "size",
+          fmt::format("[{}, {}]", (*size)[0], (*size)[1]), "two numbers in [1e-6, 20] m");
     check(radius == 0, "radius", radius, "none beside size");
   }
   check(axis.allFinite() && axis.norm() > 1e-6 && axis.norm() < 1e6, "axis",

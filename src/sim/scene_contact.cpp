@@ -164,7 +164,7 @@ std::shared_ptr<const ContactLaw> read_patch(const TomlReader& table) {
   reader.set_number("torsion_radius", options.torsion_radius);
   reader.set_number("radius", options.radius);
   reader.set_integer("corners", options.corners);
-  if (size) reader.set("size", options.size, std::optional(Eigen::Vector2d(size->data())));
+  if (size) reader.set("size", options.size, std::optional(std::array{(*size)[0], (*size)[1]}));
   if (axis) reader.set("axis", options.axis, std::optional(Vec3(axis->data())));
   return make_patch(options);
 }
