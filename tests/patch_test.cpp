@@ -307,6 +307,44 @@ TEST(Patch, CornersAreWhereTheOptionsSay) {
   EXPECT_NEAR(vertices(*make_patch(o), geometry).row(2).maxCoeff(), 1e3 * std::pow(0.01, 3), 1e-12);
 }
 
+// Pressure N at the corner, friction at its height on the normal through the centre, torsion about the normal; columns
+// of one corner after those of the other.                                                             theory (8.15)
+TEST(Patch, WrenchesActWhereTheyShould) {
+  test::Random random(135);
+  for (int trial = 0; trial < 50; ++trial) {
+    PatchOptions o;
+    o.size = {0.4, 0.2};
+    o.stiffness = 100;
+    o.exponent = 2;
+    o.friction = test::uniform(random, 0.1, 1);
+    ContactGeometry geometry;
+    geometry.depth = 0.3;
+    geometry.R_CB = test::random_rotation(random);
+    const Wrenches v = vertices(*make_patch(o), geometry);
+    const Eigen::Matrix3Xd surface = limit_surface(o);
+    const Eigen::Index each = v.cols() / 4;
+    Eigen::Vector4i seen = Eigen::Vector4i::Zero();
+    for (Eigen::Index k = 0; k < v.cols(); ++k) {
+      const Vec3 force = v.col(k).head<3>(), moment = v.col(k).tail<3>();
+      // Which corner is it? The one whose depth gives this pressure.
+      int matches = 0;
+      for (int corner = 0; corner < 4; ++corner) {
+        const Vec3 r = geometry.R_CB * Vec3(corner % 2 ? 0.2 : -0.2, corner / 2 ? 0.1 : -0.1, 0);
+        const double N = 100 * std::pow(0.3 - r.z(), 2);  // 0.3 is more than the reach
+        const Vec3 slip = o.friction * N * surface.col(k % each);
+        const Vec3 expected = r.cross(Vec3(0, 0, N)) + Vec3(0, 0, r.z()).cross(Vec3(slip.x(), slip.y(), 0)) +
+                              Vec3(0, 0, o.effective_torsion_radius() * slip.z());
+        const bool same = (force - Vec3(slip.x(), slip.y(), N)).norm() + (moment - expected).norm() < 1e-11 * N;
+        matches += same;
+        seen(corner) += same;
+      }
+      EXPECT_EQ(matches, 1);
+    }
+    EXPECT_EQ(seen.minCoeff(), each);
+    EXPECT_EQ(seen.maxCoeff(), each);
+  }
+}
+
 TEST(Patch, RefusesBadOptions) {
   const auto message = [](auto&& change) -> std::string {
     PatchOptions o;
