@@ -44,8 +44,7 @@ class Patch final : public ContactLaw {
  public:
   explicit Patch(const PatchOptions& o)
       : options_(o), corners_(patch_corners(o)), friction_(3, limit_vertices(o)), reach_(0) {
-    // mu (t_m cos alpha, lambda sin alpha): circles of latitude from the equator outwards, then the poles. theory
-    // (8.15)
+    // mu (t_j cos alpha, lambda sin alpha): circles of latitude from south to north, then the poles.    theory (8.15)
     const double mu = o.friction, lambda = o.effective_torsion_radius();
     const int rings = lambda > 0 ? o.rings : 0;
     Eigen::Index m = 0;
