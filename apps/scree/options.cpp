@@ -26,6 +26,23 @@ void add_output(CLI::App& verb, const std::string& flag, std::string& file, cons
   verb.add_option(flag, file, help)->type_name(example)->check(check);
 }
 
+CLI::Option* add_ghost(CLI::App& verb, std::string& file) {
+  add_output(verb, "--ghost", file, "Another run, shown translucent and dashed in the replay", "OTHER.h5");
+  return verb.get_option("--ghost");
+}
+
+std::optional<LoadedRun> read_ghost(const std::string& file) {
+  if (file.empty()) return {};
+  return read_run(file);
+}
+
+void write_replay(const fs::path& file, const Model& model, const Run& run, const std::optional<LoadedRun>& ghost) {
+  if (ghost)
+    scree::write_replay(file, model, run, {ghost->model, ghost->run});
+  else
+    scree::write_replay(file, model, run);
+}
+
 void ModelFlags::add_search_path(CLI::App& verb) {
   verb.add_option("--search-path", search_path, "Folder to look in for package:// and relative meshes (repeatable)")
       ->type_name("DIR")
@@ -60,7 +77,7 @@ void check_outputs(const std::vector<fs::path>& outputs, const std::vector<fs::p
     if (output.empty()) continue;
     check_writable(output);
     for (const fs::path& other : taken)
-      if (same_file(output, other))
+      if (!other.empty() && same_file(output, other))
         throw InputError(fmt::format("{}: would overwrite {}, expected another name", output.string(),
                                      &other - taken.data() < std::ssize(inputs) ? "an input" : "another output"));
     taken.push_back(output);

@@ -3,9 +3,11 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "scree/run.h"
 #include "scree/urdf.h"
 
 namespace scree::cli {
@@ -13,6 +15,12 @@ namespace scree::cli {
 // The name of a file to write; not empty.
 void add_output(CLI::App& verb, const std::string& flag, std::string& file, const std::string& help,
                 const std::string& example);
+
+// --ghost: a run file to show in the replay of another run. Empty: none.
+CLI::Option* add_ghost(CLI::App& verb, std::string& file);
+std::optional<LoadedRun> read_ghost(const std::string& file);
+void write_replay(const std::filesystem::path& file, const Model& model, const Run& run,
+                  const std::optional<LoadedRun>& ghost);
 
 struct ModelFlags {
   std::vector<std::string> search_path;
@@ -26,8 +34,8 @@ struct ModelFlags {
   UrdfOptions urdf_options() const;
 };
 
-// Throws InputError, before any work is done, if an output (empty: not wanted) cannot be written or would replace an
-// input or another output.
+// Throws InputError, before any work is done, if an output cannot be written or would replace an input or another
+// output. An empty name is a file that is not wanted.
 void check_outputs(const std::vector<std::filesystem::path>& outputs, const std::vector<std::filesystem::path>& inputs);
 
 }  // namespace scree::cli

@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct SimOptions {
-  std::string scene, integrator, out, html;
+  std::string scene, integrator, out, html, ghost;
   std::optional<double> dt, duration;
   ModelFlags model;
   bool json = false, quiet = false;
@@ -79,6 +79,7 @@ void print_summary(const Scene& scene, const Run& run, const SimOptions& options
   json["final_state_hash"] = fmt::format("{:016x}", run.final_state_hash);
   json["out"] = options.out.empty() ? Json() : Json(options.out);
   json["html"] = options.html.empty() ? Json() : Json(options.html);
+  if (!options.ghost.empty()) json["ghost"] = options.ghost;
   print_json(json);
 }
 
@@ -112,7 +113,8 @@ int simulate(const SimOptions& options) {
   overrides.search_path = options.model.paths();
   overrides.repair_inertia = options.model.repair_inertia;
   const Scene scene = load_scene(options.scene, overrides);
-  check_outputs({options.out, options.html}, {scene.file, scene.import_report.file});
+  check_outputs({options.out, options.html}, {scene.file, scene.import_report.file, options.ghost});
+  const std::optional<LoadedRun> ghost = read_ghost(options.ghost);
 
   catch_interrupts();
   Run run;
@@ -124,7 +126,7 @@ int simulate(const SimOptions& options) {
     });
   }
   if (!options.out.empty()) write_run(options.out, scene.model, run);
-  if (!options.html.empty()) write_replay(options.html, scene.model, run);
+  if (!options.html.empty()) write_replay(options.html, scene.model, run, ghost);
 
   if (options.json)
     print_summary(scene, run, options);
@@ -152,6 +154,7 @@ void add_sim(CLI::App& app, Action& action) {
   options->model.add_repair_inertia(*verb);
   add_output(*verb, "--out", options->out, "Write the recording as HDF5, one row per step", "RUN.h5");
   add_output(*verb, "--html", options->html, "Write a replay that opens offline in a browser", "REPLAY.html");
+  add_ghost(*verb, options->ghost)->needs("--html");
   verb->add_flag("--json", options->json, "Print one JSON object (SI units) on stdout");
   verb->add_flag("--quiet", options->quiet, "Print errors only");
   verb->callback([options, &action] { action = [options] { return simulate(*options); }; });

@@ -59,4 +59,12 @@ LoadedRun read_run(const std::filesystem::path& file);  // throws InputError
 // One self-contained HTML file that opens offline: 3-D replay, plots, settings. Temporary file, then rename.
 void write_replay(const std::filesystem::path& file, const Model& model, const Run& run);
 
+// A second run shown through the first: translucent in the 3-D view, dashed in the plots. Its model, step and duration
+// may differ; both are shown at the same time.
+struct Ghost {
+  const Model& model;
+  const Run& run;
+};
+void write_replay(const std::filesystem::path& file, const Model& model, const Run& run, const Ghost& ghost);
+
 }  // namespace scree

@@ -20,15 +20,14 @@ using Json = nlohmann::json;
 
 Json to_json(const Vec3& a) { return {a.x(), a.y(), a.z()}; }
 
-void check_run(const Model& model, const Run& run) {
+// `place` begins every message.
+void check_run(const Model& model, const Run& run, const std::string& place) {
   const size_t rows = run.rows();
   const auto expect = [&](const char* name, size_t size, size_t columns) {
     if (size != rows * columns)
-      throw InputError(fmt::format("replay of {}: {} has {} values, expected {} rows of {}", model.name(), name, size,
-                                   rows, columns));
+      throw InputError(fmt::format("{}: {} has {} values, expected {} rows of {}", place, name, size, rows, columns));
   };
-  if (rows == 0)
-    throw InputError(fmt::format("replay of {}: the run has no rows, expected at least one", model.name()));
+  if (rows == 0) throw InputError(fmt::format("{}: the run has no rows, expected at least one", place));
   expect("q", run.q.size(), static_cast<size_t>(model.nq()));
   expect("kinetic energy", run.kinetic_energy.size(), 1);
   expect("potential energy", run.potential_energy.size(), 1);
@@ -37,14 +36,14 @@ void check_run(const Model& model, const Run& run) {
   expect("substeps", run.substeps.size(), 1);
   expect("rejected", run.rejected.size(), 1);
   if (const auto problem = find_contact_problem(run))
-    throw InputError(fmt::format("replay of {}: {}: {}", model.name(), problem->path, problem->what));
+    throw InputError(fmt::format("{}: {}: {}", place, problem->path, problem->what));
   for (size_t r = 0; r < rows; ++r)
     if (!std::isfinite(run.time[r]) || (r > 0 && run.time[r] <= run.time[r - 1]))
-      throw InputError(fmt::format("replay of {}: time of row {} is {}, expected finite and increasing times",
-                                   model.name(), r, run.time[r]));
+      throw InputError(
+          fmt::format("{}: time of row {} is {}, expected finite and increasing times", place, r, run.time[r]));
   for (size_t i = 0; i < run.q.size(); ++i)
     if (!std::isfinite(run.q[i]))
-      throw InputError(fmt::format("replay of {}: q of row {} is {}, expected finite numbers", model.name(),
+      throw InputError(fmt::format("{}: q of row {} is {}, expected finite numbers", place,
                                    i / static_cast<size_t>(model.nq()), run.q[i]));
 }
 
@@ -56,18 +55,31 @@ Json describe_bodies(const Model& model) {
   return bodies;
 }
 
-// Each mesh once, however many shapes use it.
+bool same_mesh(const TriangleMesh& a, const TriangleMesh& b) {
+  return a.triangles == b.triangles && a.vertices == b.vertices;
+}
+
+// Each mesh once, however many shapes use it; the two runs of a comparison mostly have the same ones.
 class MeshTable {
  public:
-  MeshTable(const Model& model, ArrayBlock& block, size_t most_bytes) {
+  MeshTable(const std::vector<const Model*>& models, ArrayBlock& block, size_t most_bytes) {
     std::vector<const TriangleMesh*> used;  // in order of first use, so that the same run gives the same file
     size_t total = 0;
-    for (const Shape& shape : model.shapes())
-      if (const auto* mesh = std::get_if<Mesh>(&shape.geometry))
-        if (index_.try_emplace(mesh->data.get(), used.size()).second) {
-          used.push_back(mesh->data.get());
-          total += packed_size(*mesh->data);
+    for (const Model* model : models) {
+      const size_t known = used.size();  // meshes of the models before
+      for (const Shape& shape : model->shapes())
+        if (const auto* mesh = std::get_if<Mesh>(&shape.geometry)) {
+          const TriangleMesh* data = mesh->data.get();
+          if (index_.contains(data)) continue;
+          const auto end = used.begin() + static_cast<std::ptrdiff_t>(known);
+          const auto same =
+              std::find_if(used.begin(), end, [&](const auto* other) { return same_mesh(*data, *other); });
+          index_[data] = same != end ? static_cast<size_t>(same - used.begin()) : used.size();
+          if (same != end) continue;
+          used.push_back(data);
+          total += packed_size(*data);
         }
+    }
     for (const TriangleMesh* mesh : used) {
       // Every mesh gives way in proportion when all together are too large.
       const size_t share = total <= most_bytes ? total : packed_size(*mesh) * most_bytes / total;
@@ -206,6 +218,48 @@ Json add_series(const Model& model, const Run& run, const RowSelection& kept, Ar
   return series;
 }
 
+// One of the runs a replay shows.
+struct Part {
+  const Model& model;
+  const Run& run;
+  bool forces;  // whether its contacts are drawn
+
+  size_t bodies() const { return model.bodies().size(); }
+  size_t series_row() const {  // [byte]
+    return 3 * 8 + 4 * (4 + static_cast<size_t>(model.nq()) + (has_contact(run) ? 6 : 0));
+  }
+  size_t frame() const { return 8 + 28 * bodies() + (forces ? contact_frame_bytes(run) : 0); }  // [byte]
+  size_t most_frames() const { return scree::most_frames(run.rows(), run.time.back() - run.time.front()); }
+  size_t wanted() const {  // [byte] without any limit on the size
+    return series_row() * std::min(run.rows(), kMostSeriesRows) + frame() * std::min(run.rows(), most_frames());
+  }
+};
+
+Json describe_part(const Part& part, const MeshTable& table) {
+  return {{"title", part.run.title},
+          {"model", part.model.name()},
+          {"status", run_status_name(part.run.status)},
+          {"settings", part.run.settings},
+          {"bodies", describe_bodies(part.model)},
+          {"shapes", describe_shapes(part.model, table)},
+          {"positions", describe_positions(part.model)},
+          {"recorded_rows", part.run.rows()}};
+}
+
+// Plots and frames of the part, in at most `bytes`.
+void add_motion(const Part& part, size_t bytes, ArrayBlock& block, Json& data) {
+  const Run& run = part.run;
+  const size_t series_rows = std::min(kMostSeriesRows, bytes / 2 / part.series_row());
+  const size_t frames = (bytes - part.series_row() * std::min(series_rows, run.rows())) / part.frame();
+  if (series_rows < 2 || frames < 2)
+    throw InputError(fmt::format("replay of {}: {} bodies and {} shapes take more than the {} bytes a replay may have",
+                                 part.model.name(), part.bodies(), part.model.shapes().size(), kReplayBytes));
+  data["series"] = add_series(part.model, run, select_rows(run.rows(), series_rows), block);
+  const RowSelection kept = select_rows(run.rows(), std::min(frames, part.most_frames()));
+  data["frames"] = add_frames(part.model, run, kept, block);
+  if (part.forces) data["contacts"] = add_contact_frames(run, kept.rows, block);
+}
+
 }  // namespace
 
 RowSelection select_rows(size_t recorded, size_t most_rows) {
@@ -237,46 +291,38 @@ std::string base64(std::string_view bytes) {
   return text;
 }
 
-Json replay_data(const Model& model, const Run& run) {
-  check_run(model, run);
+Json replay_data(const Model& model, const Run& run, const Ghost* ghost) {
+  check_run(model, run, fmt::format("replay of {}", model.name()));
+  std::vector<Part> parts = {{model, run, has_contact(run)}};
+  if (ghost) {
+    check_run(ghost->model, ghost->run, fmt::format("replay of {}: ghost {}", model.name(), ghost->model.name()));
+    parts.push_back({ghost->model, ghost->run, false});
+  }
+  std::vector<const Model*> models;
+  for (const Part& part : parts) models.push_back(&part.model);
   ArrayBlock block;
-  const MeshTable table(model, block, kReplayBytes / 4);
-  Json data = {{"version", 1},
-               {"title", run.title},
-               {"model", model.name()},
-               {"status", run_status_name(run.status)},
-               {"settings", run.settings},
-               {"bodies", describe_bodies(model)},
-               {"shapes", describe_shapes(model, table)},
-               {"meshes", table.meshes()},
-               {"positions", describe_positions(model)},
-               {"recorded_rows", run.rows()},
-               {"note", table.note()}};
-
+  const MeshTable table(models, block, kReplayBytes / 4);
+  Json data = describe_part(parts[0], table);
+  data["version"] = 1;
+  data["meshes"] = table.meshes();
+  data["note"] = table.note();
   if (has_contact(run)) {
     std::string note = table.note();
     data["environment"] = describe_environment(run.environment, block, kReplayBytes / 8, note);
     data["contact_points"] = describe_contact_points(model, run);
     data["note"] = note;
   }
+  if (ghost) data["ghost"] = describe_part(parts[1], table);
 
   // What is left for motion and plots: base64 makes 4 characters of 3 bytes; each column's entry in the JSON and its
   // alignment take less than 100.
-  const size_t nq = static_cast<size_t>(model.nq()), nb = model.bodies().size();
-  const size_t header = replay_json(data).size() + 100 * (nq + 32) + block.bytes().size() / 3 * 4;
+  size_t header = replay_json(data).size() + block.bytes().size() / 3 * 4;
+  for (const Part& part : parts) header += 100 * (static_cast<size_t>(part.model.nq()) + 32);
   const size_t left = header < kReplayBytes ? (kReplayBytes - header) / 4 * 3 : 0;
-  const size_t series_row = 3 * 8 + 4 * (4 + nq + (has_contact(run) ? 6 : 0));           // [byte]
-  const size_t frame = 8 + 28 * nb + (has_contact(run) ? contact_frame_bytes(run) : 0);  // [byte]
-  const size_t series_rows = std::min(kMostSeriesRows, left / 2 / series_row);
-  const size_t frames = (left - series_row * std::min(series_rows, run.rows())) / frame;
-  if (series_rows < 2 || frames < 2)
-    throw InputError(fmt::format("replay of {}: {} bodies and {} shapes take more than the {} bytes a replay may have",
-                                 model.name(), nb, model.shapes().size(), kReplayBytes));
-  const double duration = run.time.back() - run.time.front();
-  data["series"] = add_series(model, run, select_rows(run.rows(), series_rows), block);
-  const RowSelection kept = select_rows(run.rows(), std::min(frames, most_frames(run.rows(), duration)));
-  data["frames"] = add_frames(model, run, kept, block);
-  if (has_contact(run)) data["contacts"] = add_contact_frames(run, kept.rows, block);
+  // Half each, and what one does not want goes to the other.
+  const size_t ghost_share = ghost ? std::min(parts[1].wanted(), left / 2) : 0;
+  add_motion(parts[0], left - ghost_share, block, data);
+  if (ghost) add_motion(parts[1], left - std::min(parts[0].wanted(), left / 2), block, data["ghost"]);
   data["data"] = base64(block.bytes());
   return data;
 }

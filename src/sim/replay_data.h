@@ -31,8 +31,8 @@ size_t packed_size(const TriangleMesh& mesh);  // [byte]
 
 std::string base64(std::string_view bytes);
 
-// Throws InputError if the run does not belong to the model or is not finite.
-nlohmann::json replay_data(const Model& model, const Run& run);
+// Throws InputError if a run does not belong to its model or is not finite. The limits hold for both runs together.
+nlohmann::json replay_data(const Model& model, const Run& run, const Ghost* ghost = nullptr);
 // JSON as text that is safe inside a script element: "<" is escaped, so that nothing in a string ends the script.
 std::string script_text(std::string_view json);
 // The data as such text.

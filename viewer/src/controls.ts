@@ -14,7 +14,7 @@ const isPressed = (button: HTMLElement): boolean => button.getAttribute('aria-pr
 const setPressed = (button: HTMLElement, on: boolean): void => button.setAttribute('aria-pressed', String(on));
 
 // A button that is on or off.
-function toggleButton(id: string, apply: (on: boolean) => void): void {
+export function toggleButton(id: string, apply: (on: boolean) => void): void {
   const button = element(id);
   button.addEventListener('click', () => {
     setPressed(button, !isPressed(button));
@@ -141,6 +141,8 @@ export function connectKeys(player: Player, timeline: Timeline, theme: Theme): v
     f: () => element('fit').click(),
     c: () => element('follow').click(),
     d: () => theme.toggle(),
+    g: () => element('ghost').click(),
+    b: () => element('beside').click(),
   };
   window.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey) return;

@@ -70,20 +70,25 @@ interface SeriesTable<Array> {
   base_tilt?: Array;
 }
 
-interface Header {
-  version: number;
+// One run as it was written; a replay has a second one when it shows a ghost.
+interface RunHeader {
   title: string;
   model: string;
   status: string;
   settings: [string, string][];
   bodies: Body[];
   shapes: Shape[];
-  meshes: { vertices: ArrayRef; triangles: ArrayRef }[];
   positions: { name: string; unit: string }[];
   recorded_rows: number;
-  note: string;
   series: SeriesTable<ArrayRef>;
   frames: { stride: number; time: ArrayRef; poses: ArrayRef };
+}
+
+interface Header extends RunHeader {
+  version: number;
+  meshes: { vertices: ArrayRef; triangles: ArrayRef }[];
+  note: string;
+  ghost?: RunHeader;
   environment?: SolidOf<ArrayRef>[];  // absent: a run without contact
   contact_points?: ContactPoint[];
   contacts?: ContactTable<ArrayRef, ArrayRef>;
@@ -94,11 +99,17 @@ export type Column = Float32Array | Float64Array;
 
 export interface MeshData { vertices: Float32Array; triangles: Uint32Array }
 
-export interface Replay extends Omit<Header, 'meshes' | 'series' | 'frames' | 'environment' | 'contact_points' | 'contacts' | 'data'> {
-  meshes: MeshData[];
+export interface RunData extends Omit<RunHeader, 'series' | 'frames'> {
+  meshes: MeshData[];  // of both runs
   series: SeriesTable<Column>;
   frames: { stride: number; time: Float64Array; poses: Float32Array };  // 7 numbers per body: x y z, qx qy qz qw
+}
+
+export interface Replay extends RunData {
+  version: number;
+  note: string;
   contact?: { environment: Solid[]; points: ContactPoint[]; contacts: Contacts };
+  ghost?: RunData;
 }
 
 export function decode(json: string): Replay {
@@ -114,18 +125,10 @@ export function decode(json: string): Replay {
 
   const maybe = (ref: ArrayRef | undefined) => (ref ? column(ref) : undefined);
 
-  const { meshes, series, frames, environment, contact_points: points, contacts, data: _, ...rest } = header;
-  return {
-    ...rest,
-    contact: environment && points && contacts && {
-      environment: environment.map((s) => ({ ...s, heights: s.heights && f32(s.heights) })),
-      points,
-      contacts: {
-        first: u32(contacts.first), point: u32(contacts.point), solid: u32(contacts.solid),
-        position: f32(contacts.position), force: f32(contacts.force), depth: f32(contacts.depth),
-      },
-    },
-    meshes: meshes.map((m) => ({ vertices: f32(m.vertices), triangles: u32(m.triangles) })),
+  const { meshes: stored, series: _series, frames: _frames, environment, contact_points: points, contacts, ghost, data: _data, ...rest } = header;
+  const meshes = stored.map((m) => ({ vertices: f32(m.vertices), triangles: u32(m.triangles) }));
+  const motion = ({ series, frames }: RunHeader) => ({
+    meshes,
     series: {
       stride: series.stride,
       time: column(series.time),
@@ -144,6 +147,19 @@ export function decode(json: string): Replay {
       base_tilt: maybe(series.base_tilt),
     },
     frames: { stride: frames.stride, time: f64(frames.time), poses: f32(frames.poses) },
+  });
+  return {
+    ...rest,
+    ...motion(header),
+    contact: environment && points && contacts && {
+      environment: environment.map((s) => ({ ...s, heights: s.heights && f32(s.heights) })),
+      points,
+      contacts: {
+        first: u32(contacts.first), point: u32(contacts.point), solid: u32(contacts.solid),
+        position: f32(contacts.position), force: f32(contacts.force), depth: f32(contacts.depth),
+      },
+    },
+    ghost: ghost && { ...ghost, ...motion(ghost) },
   };
 }
 
@@ -162,6 +178,8 @@ export function nearestIndex(time: Column, t: number): number {
   const i = indexAt(time, t);
   return i + 1 < time.length && time[i + 1] - t < t - time[i] ? i + 1 : i;
 }
+
+export const lastTime = (run: RunData): number => run.frames.time[run.frames.time.length - 1];
 
 // "every 4th of 4000 recorded rows", or "all 400 recorded rows".
 export function describeRows(stride: number, recorded: number): string {

@@ -1,6 +1,7 @@
 // Puts the page together.
-import { connectContacts, connectKeys, connectView, describeScale, element, markSteps, Timeline } from './controls';
-import { decode, describeRows, type Replay } from './data';
+import { ComparePanel, Comparison } from './compare';
+import { connectContacts, connectKeys, connectView, describeScale, element, markSteps, Timeline, toggleButton } from './controls';
+import { decode, describeRows, lastTime, type Replay, type RunData } from './data';
 import { Motion } from './motion';
 import { Player } from './player';
 import { Plots } from './plots';
@@ -12,6 +13,41 @@ const STATUS: Record<string, string> = {
   step_failed: 'This run stopped early: a step did not converge. The replay ends before it.',
   interrupted: 'This run was interrupted. The replay ends where it stopped.',
 };
+
+// Name and value; with a ghost its value in a second column, where it differs in full ink.
+function fillSettings({ settings, ghost }: Replay): void {
+  const body = element('settings').querySelector('tbody')!;
+  const other = new Map(ghost?.settings);
+  const names = [...settings.map(([name]) => name), ...[...other.keys()].filter((name) => !settings.some(([n]) => n === name))];
+  const values = new Map(settings);
+  const addRow = (name: string, cells: string[]): HTMLTableRowElement => {
+    const row = body.insertRow();
+    const head = document.createElement('th');
+    head.scope = 'row';
+    head.textContent = name;
+    row.append(head);
+    for (const cell of cells) row.insertCell().textContent = cell;
+    return row;
+  };
+  if (!ghost) {
+    for (const [name, value] of settings) addRow(name, [value]);
+    return;
+  }
+  addRow('', ['run', 'ghost']).className = 'runs';
+  for (const name of names) {
+    const row = addRow(name, [values.get(name) ?? '\u2013', other.get(name) ?? '\u2013']);
+    row.cells[2].classList.toggle('same', values.get(name) === other.get(name));
+  }
+}
+
+function describeGhost(run: RunData, ghost: RunData): string[] {
+  const rows = ghost.recorded_rows;
+  const longer = lastTime(ghost) > lastTime(run) ? ' It goes on after the run; the timeline does not.' : '';
+  return [
+    `Ghost: 3\u2011D view ${describeRows(ghost.frames.stride, rows)}, plots ${describeRows(ghost.series.stride, rows)}.${longer}`,
+    'Ground and forces are those of the run. Distances are those of the bodies as shown; the largest is taken over the frames of both, while both last.',
+  ];
+}
 
 function fillTexts(replay: Replay): void {
   const { series, frames, bodies, recorded_rows: recorded } = replay;
@@ -30,27 +66,20 @@ function fillTexts(replay: Replay): void {
   element('banner').textContent = warning;
   element('banner').hidden = warning === '';
 
-  const body = element('settings').querySelector('tbody')!;
-  for (const [name, value] of replay.settings) {
-    const row = body.insertRow();
-    const head = document.createElement('th');
-    head.scope = 'row';
-    head.textContent = name;
-    row.append(head);
-    row.insertCell().textContent = value;
-  }
+  fillSettings(replay);
   const notes = [
     `3\u2011D view: ${describeRows(frames.stride, recorded)} (${frames.time.length} frames, at most 60 per second), first and last included; in between positions are interpolated.`,
     `Plots: ${describeRows(series.stride, recorded)} (${series.time.length} points), first and last included.`,
     series.stride > 1 ? `Iterations, substeps, rejected tries${replay.contact ? ', forces, penetration' : ''} and residual are the largest of the rows each point stands for.` : '',
     replay.note,
+    ...(replay.ghost ? describeGhost(replay, replay.ghost) : []),
   ];
   for (const note of notes.filter((n) => n !== '')) element('notes').append(Object.assign(document.createElement('li'), { textContent: note }));
 }
 
-function makeView(replay: Replay, motion: Motion): View | undefined {
+function makeView(replay: Replay, motion: Motion, ghost: Motion | undefined): View | undefined {
   try {
-    return new View(element<HTMLCanvasElement>('view'), replay, motion);
+    return new View(element<HTMLCanvasElement>('view'), replay, motion, ghost);
   } catch (error) {
     const message = element('no-webgl');
     message.textContent = 'No 3\u2011D view: this browser does not offer WebGL 2. Plots, timeline and settings work as usual.';
@@ -65,12 +94,15 @@ const replay = decode(element('scree-data').textContent ?? '');
 fillTexts(replay);
 document.documentElement.dataset.theme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
 
-const view = makeView(replay, new Motion(replay));
+const motion = new Motion(replay), ghost = replay.ghost && new Motion(replay.ghost);
+const comparison = ghost && new Comparison(motion, ghost);
+const view = makeView(replay, motion, ghost);
 const player = new Player(replay.frames.time, () => update());
 const timeline = new Timeline(player);
 markSteps(replay);
 const plots = new Plots(element('plots'), replay, (t) => player.seek(t));
 const showContacts = view && connectContacts(view);
+const panel = comparison && new ComparePanel(replay, replay.ghost!, comparison, view?.ghostDistance);
 const theme = new Theme((dark) => {
   element('theme').setAttribute('aria-pressed', String(dark));
   view?.applyTheme(dark);
@@ -82,6 +114,20 @@ function update(): void {
   plots.setTime(player.time);
   view?.setTime(player.time);
   showContacts?.();
+  panel?.setTime(player.time);
+}
+
+function connectGhost(): void {
+  for (const id of ['ghost', 'beside', 'ghost-keys', 'ghost-keys-text']) element(id).hidden = false;
+  element('beside').title = `Draw the ghost ${view?.ghostDistance ?? 0} m beside the run, along y (B)`;
+  toggleButton('ghost', (on) => {
+    view?.setGhost(on);
+    plots.showGhost(on);
+  });
+  toggleButton('beside', (on) => {
+    view?.setBeside(on);
+    panel?.setBeside(on);
+  });
 }
 
 element('theme').addEventListener('click', () => theme.toggle());
@@ -89,11 +135,12 @@ if (view) {
   connectView(view);
   element('scale').textContent = describeScale(view);
 }
+if (ghost) connectGhost();
 connectKeys(player, timeline, theme);
 theme.apply();
 update();
 
 // For tests and for the curious at the console.
 Object.assign(window, {
-  scree: { replay, player, view, seriesLength: replay.series.time.length, frameCount: replay.frames.time.length },
+  scree: { replay, player, view, plots, comparison, seriesLength: replay.series.time.length, frameCount: replay.frames.time.length },
 });

@@ -1,6 +1,6 @@
 // Where every body and the centre of mass are at any time, between the frames of the replay.
 import { Quaternion, Vector3 } from 'three';
-import { indexAt, type Replay } from './data';
+import { indexAt, type RunData } from './data';
 
 export class Motion {
   readonly frameCount: number;
@@ -9,14 +9,15 @@ export class Motion {
   private readonly b = new Quaternion();
   private readonly v = new Vector3();
 
-  constructor(private readonly replay: Replay) {
-    this.frameCount = replay.frames.time.length;
-    this.bodyCount = replay.bodies.length;
+  constructor(readonly run: RunData) {
+    this.frameCount = run.frames.time.length;
+    this.bodyCount = run.bodies.length;
   }
 
-  // Straight line and shortest arc between the two frames around t; calls `visit` for every body.
+  // Straight line and shortest arc between the two frames around t; calls `visit` for every body. Before the first frame
+  // and after the last nothing moves.
   at(t: number, visit: (body: number, position: Vector3, quaternion: Quaternion) => void): void {
-    const { time, poses } = this.replay.frames;
+    const { time, poses } = this.run.frames;
     const i = indexAt(time, t);
     const j = Math.min(i + 1, this.frameCount - 1);
     const u = j > i ? Math.min(1, Math.max(0, (t - time[i]) / (time[j] - time[i]))) : 0;
@@ -29,9 +30,15 @@ export class Motion {
     }
   }
 
+  // Origin of the first body.
+  root(t: number, out: Vector3): Vector3 {
+    this.at(t, (i, position) => { if (i === 0) out.copy(position); });
+    return out;
+  }
+
   // Mean of the bodies' centres of mass weighted by mass; without any mass, of their origins.
   centre(t: number, out: Vector3): Vector3 {
-    const bodies = this.replay.bodies;
+    const bodies = this.run.bodies;
     const massless = bodies.every((body) => body.mass === 0);
     const point = new Vector3();
     let total = 0;

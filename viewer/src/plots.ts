@@ -1,9 +1,14 @@
 // Plots over time: a line at the current time in each, click to seek, drag to zoom all of them.
 import uPlot from 'uplot';
 import { curveColour, format, padded, plainAxis, tickTexts } from './charts';
-import { nearestIndex, type Column, type Replay } from './data';
+import { nearestIndex, type Column, type Replay, type RunData } from './data';
 
-interface Curve { label: string; values: Column; colour: number }
+interface Curve {
+  label: string;
+  values: Column;
+  colour: number;
+  ghost?: Column;  // the same quantity of the second run, on its own times
+}
 
 interface PlotOptions {
   title: string;
@@ -18,25 +23,50 @@ const CLICK_DISTANCE = 4;  // [px] a pointer that moved further dragged
 const SHORT_LABEL = 9;     // [letters] that leave room for three columns in a legend
 const FIRST_SHOWN = 8;     // positions drawn before the user picks
 
+const DASH = [5, 4];       // [px] of the second run
+const ROUNDING = 1e-6;     // of the length: accumulated times of runs that end together
+
 const colour = (curve: Curve): string => curveColour(curve.colour);
+
+// The series' times of both runs. The plots end where the first run does.
+class Times {
+  readonly ghost: Column | undefined;
+  private readonly from: number = 0;
+  private readonly end: number = 0;
+
+  constructor(readonly run: Column, ghost?: Column) {
+    if (!ghost) return;
+    const room = ROUNDING * (run[run.length - 1] - run[0]);
+    while (this.from < ghost.length && ghost[this.from] < run[0] - room) ++this.from;
+    this.end = this.from;
+    while (this.end < ghost.length && ghost[this.end] <= run[run.length - 1] + room) ++this.end;
+    if (this.end > this.from) this.ghost = this.shown(ghost);
+  }
+
+  // The part of one of the ghost's columns that lies within the plots.
+  shown(values: Column): Column {
+    return values.subarray(this.from, this.end);
+  }
+}
 
 class TimePlot {
   private readonly plot: uPlot;
   private readonly line = document.createElement('div');
   private readonly readouts: HTMLElement[] = [];
+  private readonly ghosts: { curve: number; values: Column; readout: HTMLElement }[] = [];  // their series follow the curves'
+  private ghostShown: boolean;
   private time = 0;
 
-  constructor(readonly root: HTMLElement, private readonly options: PlotOptions, private readonly times: Column,
-              seek: (t: number) => void) {
-    const usable = (v: number) => Number.isFinite(v) && (!options.log || v > 0);
-    const data = [Array.from(times), ...options.curves.map((c) => Array.from(c.values, (v) => (usable(v) ? v : null)))];
+  constructor(readonly root: HTMLElement, private readonly options: PlotOptions, private readonly times: Times,
+              seek: (t: number) => void, ghostShown: boolean) {
+    this.ghostShown = ghostShown;
     root.append(this.legend());
     const holder = document.createElement('div');
     holder.className = 'plot';
     holder.setAttribute('role', 'img');
     holder.setAttribute('aria-label', `${options.title} over time`);
     root.append(holder);
-    this.plot = new uPlot(this.uplotOptions(Math.max(holder.clientWidth, 120)), data as uPlot.AlignedData, holder);
+    this.plot = new uPlot(this.uplotOptions(Math.max(holder.clientWidth, 120)), this.data(), holder);
     this.line.className = 'now';
     this.plot.over.append(this.line);
     this.listenForClicks(seek);
@@ -48,9 +78,16 @@ class TimePlot {
 
   setTime(t: number): void {
     this.time = t;
-    const i = nearestIndex(this.times, t);
+    const i = nearestIndex(this.times.run, t);
     this.options.curves.forEach((curve, k) => { this.readouts[k].textContent = format(curve.values[i]); });
+    this.updateGhosts();
     this.moveLine();
+  }
+
+  showGhost(on: boolean): void {
+    this.ghostShown = on;
+    this.ghosts.forEach((_, g) => this.plot.setSeries(this.ghostSeries(g), { show: this.showsGhost(g) }));
+    this.updateGhosts();
   }
 
   redraw(): void {
@@ -65,6 +102,34 @@ class TimePlot {
     this.root.replaceChildren();
   }
 
+  private data(): uPlot.AlignedData {
+    const usable = (v: number) => Number.isFinite(v) && (!this.options.log || v > 0);
+    const table = (times: Column, columns: Column[]) =>
+      [Array.from(times), ...columns.map((c) => Array.from(c, (v) => (usable(v) ? v : null)))] as uPlot.AlignedData;
+    const own = table(this.times.run, this.options.curves.map((c) => c.values));
+    if (this.ghosts.length === 0) return own;
+    return uPlot.join([own, table(this.times.ghost!, this.ghosts.map((g) => g.values))]);
+  }
+
+  private ghostSeries(g: number): number {
+    return 1 + this.options.curves.length + g;
+  }
+
+  private showsGhost(g: number): boolean {
+    return this.ghostShown && this.plot.series[1 + this.ghosts[g].curve].show !== false;
+  }
+
+  private updateGhosts(): void {
+    const times = this.times.ghost;
+    if (!times) return;
+    const i = nearestIndex(times, this.time);
+    const over = this.time < times[0] || this.time > times[times.length - 1] + ROUNDING * (times[times.length - 1] - times[0]);
+    for (const { values, readout } of this.ghosts) {
+      readout.hidden = !this.ghostShown;
+      readout.textContent = over ? '\u2013' : format(values[i]);
+    }
+  }
+
   private moveLine(): void {
     const x = this.plot.valToPos(this.time, 'x');
     const width = this.plot.over.clientWidth;
@@ -75,7 +140,8 @@ class TimePlot {
   // Names, colours and values at the current time; a button hides and shows its curve.
   private legend(): HTMLElement {
     const legend = document.createElement('div');
-    legend.className = this.options.curves.some((c) => c.label.length > SHORT_LABEL) ? 'legend wide' : 'legend';
+    const ghosts = this.times.ghost !== undefined && this.options.curves.some((c) => c.ghost);
+    legend.className = ghosts || this.options.curves.some((c) => c.label.length > SHORT_LABEL) ? 'legend wide' : 'legend';
     const heading = document.createElement('h2');
     heading.textContent = this.options.unit ? `${this.options.title} [${this.options.unit}]` : this.options.title;
     legend.append(heading);
@@ -93,10 +159,19 @@ class TimePlot {
       value.className = 'value';
       this.readouts.push(value);
       button.append(swatch, name, value);
+      if (curve.ghost && this.times.ghost) {
+        const readout = document.createElement('span');
+        readout.className = 'value of-ghost';
+        readout.title = `${curve.label} of the ghost`;
+        button.append(readout);
+        this.ghosts.push({ curve: k, values: this.times.shown(curve.ghost), readout });
+      }
       button.addEventListener('click', () => {
         const show = button.getAttribute('aria-pressed') !== 'true';
         button.setAttribute('aria-pressed', String(show));
         this.plot.setSeries(k + 1, { show });
+        const g = this.ghosts.findIndex((ghost) => ghost.curve === k);
+        if (g >= 0) this.plot.setSeries(this.ghostSeries(g), { show: this.showsGhost(g) });
       });
       legend.append(button);
     });
@@ -105,6 +180,7 @@ class TimePlot {
 
   private uplotOptions(width: number): uPlot.Options {
     const { curves, log, steps } = this.options;
+    const times = this.times.run;
     const axis = plainAxis();
     const paths = steps ? uPlot.paths.stepped?.({ align: -1 }) : undefined;
     return {
@@ -114,7 +190,7 @@ class TimePlot {
         drag: { x: true, y: false, dist: CLICK_DISTANCE },
       },
       scales: {
-        x: { time: false, ...(this.times.length < 2 && { range: [this.times[0] - 0.5, this.times[0] + 0.5] }) },
+        x: { time: false, ...(times.length < 2 && { range: [times[0] - 0.5, times[0] + 0.5] }) },
         y: log ? { distr: 3 } : { range: (_, low, high) => padded(low, high) },
       },
       axes: [
@@ -125,7 +201,10 @@ class TimePlot {
         },
       ],
       series: [{}, ...curves.map((c) => ({
-        label: c.label, stroke: () => colour(c), width: 1.5, paths, points: { show: this.times.length < 2 },
+        label: c.label, stroke: () => colour(c), width: 1.5, paths, points: { show: times.length < 2 },
+      })), ...this.ghosts.map((g) => ({
+        label: `${curves[g.curve].label}, ghost`, stroke: () => colour(curves[g.curve]), width: 1.25, dash: DASH, paths,
+        points: { show: g.values.length < 2 }, show: this.ghostShown,
       }))],
       hooks: { setScale: [() => { if (this.plot) this.moveLine(); }] },
     };
@@ -148,9 +227,10 @@ class PositionPlots {
   private readonly place = document.createElement('div');
   private readonly picker = document.createElement('details');
   private time = 0;
+  private ghostShown = true;
 
   constructor(root: HTMLElement, private readonly title: string, private readonly unit: string,
-              private readonly curves: Curve[], private readonly replay: Replay, private readonly seek: (t: number) => void) {
+              private readonly curves: Curve[], private readonly times: Times, private readonly seek: (t: number) => void) {
     this.picker.className = 'picker';
     root.append(this.place, this.picker);
     this.picker.hidden = curves.length <= FIRST_SHOWN;
@@ -165,6 +245,11 @@ class PositionPlots {
 
   redraw(): void {
     this.plot?.redraw();
+  }
+
+  showGhost(on: boolean): void {
+    this.ghostShown = on;
+    this.plot?.showGhost(on);
   }
 
   private checkboxes(): HTMLElement {
@@ -188,43 +273,52 @@ class PositionPlots {
     this.picker.firstElementChild!.textContent = `Showing ${chosen.length} of ${this.curves.length}: choose`;
     this.plot?.destroy();
     this.plot = new TimePlot(this.place, { title: this.title, unit: this.unit, curves: chosen },
-                             this.replay.series.time, this.seek);
+                             this.times, this.seek, this.ghostShown);
     this.plot.setTime(this.time);
   }
 }
+
+type SingleColumn = 'base_height' | 'base_tilt' | 'base_travel' | 'normal_force' | 'penetration' | 'outer';
+
+const totalEnergy = ({ series }: RunData): Column =>
+  series.kinetic_energy.map((k, i) => k + series.potential_energy[i]) as Column;
 
 export class Plots {
   private readonly plots: (TimePlot | PositionPlots)[] = [];
 
   constructor(root: HTMLElement, replay: Replay, seek: (t: number) => void) {
-    const s = replay.series;
-    const add = (options: Omit<PlotOptions, 'curves'>, columns: [string, Column][]) => {
-      const curves = columns.map(([label, values], k) => ({ label, values, colour: k }));
-      this.plots.push(new TimePlot(section(root), { ...options, curves }, s.time, seek));
+    const s = replay.series, ghost = replay.ghost, g = ghost?.series;
+    const times = new Times(s.time, g?.time);
+    const add = (options: Omit<PlotOptions, 'curves'>, columns: [string, Column, Column | undefined][]) => {
+      const curves = columns.map(([label, values, other], k) => ({ label, values, colour: k, ghost: other }));
+      this.plots.push(new TimePlot(section(root), { ...options, curves }, times, seek, true));
     };
-    const total = s.kinetic_energy.map((k, i) => k + s.potential_energy[i]) as Column;
     add({ title: 'Energy', unit: 'J' },
-        [['kinetic', s.kinetic_energy], ['potential', s.potential_energy], ['total', total]]);
+        [['kinetic', s.kinetic_energy, g?.kinetic_energy], ['potential', s.potential_energy, g?.potential_energy],
+         ['total', totalEnergy(replay), ghost && totalEnergy(ghost)]]);
     const addPositions = (title: string, unit: string) => {
+      const same = (name: string) => ghost?.positions.findIndex((p) => p.name === name && p.unit === unit) ?? -1;
       const curves = replay.positions.flatMap((p, k) =>
-        p.unit === unit ? [{ label: p.name, values: s.positions[k], colour: 0 }] : []);
-      if (curves.length > 0) this.plots.push(new PositionPlots(section(root), title, unit, curves, replay, seek));
+        p.unit === unit ? [{ label: p.name, values: s.positions[k], colour: 0, ghost: g?.positions[same(p.name)] }] : []);
+      if (curves.length > 0) this.plots.push(new PositionPlots(section(root), title, unit, curves, times, seek));
     };
-    const single = (title: string, unit: string, label: string, values: Column | undefined, steps = false) => {
-      if (values) add({ title, unit, steps }, [[label, values]]);
+    const single = (title: string, unit: string, label: string, name: SingleColumn, steps = false) => {
+      const values = s[name];
+      if (values) add({ title, unit, steps }, [[label, values, g?.[name]]]);
     };
-    single('Base height', 'm', 'world z', s.base_height);
-    single('Base tilt from vertical', 'rad', 'angle', s.base_tilt);
-    single('Travelled along x', 'm', 'base', s.base_travel);
-    single('Total normal force', 'N', 'force', s.normal_force);
-    single('Deepest penetration', 'm', 'depth', s.penetration);
-    single('Outer iterations, per recorded row', '', 'iterations', s.outer, true);
+    single('Base height', 'm', 'world z', 'base_height');
+    single('Base tilt from vertical', 'rad', 'angle', 'base_tilt');
+    single('Travelled along x', 'm', 'base', 'base_travel');
+    single('Total normal force', 'N', 'force', 'normal_force');
+    single('Deepest penetration', 'm', 'depth', 'penetration');
+    single('Outer iterations, per recorded row', '', 'iterations', 'outer', true);
     addPositions('Joint angles', 'rad');
     addPositions('Joint positions', 'm');
     add({ title: 'Solver, per recorded row', unit: '', steps: true },
-        [['iterations', s.iterations], ['substeps', s.substeps], ['rejected', s.rejected]]);
+        [['iterations', s.iterations, g?.iterations], ['substeps', s.substeps, g?.substeps],
+         ['rejected', s.rejected, g?.rejected]]);
     if (s.residual.some((r) => r > 0))
-      add({ title: 'Residual', unit: 'm/s\u00b2, rad/s\u00b2', log: true }, [['residual', s.residual]]);
+      add({ title: 'Residual', unit: 'm/s\u00b2, rad/s\u00b2', log: true }, [['residual', s.residual, g?.residual]]);
     addPositions('Joint quaternions', '');
   }
 
@@ -234,6 +328,10 @@ export class Plots {
 
   redraw(): void {
     for (const plot of this.plots) plot.redraw();
+  }
+
+  showGhost(on: boolean): void {
+    for (const plot of this.plots) plot.showGhost(on);
   }
 }
 

@@ -1,9 +1,11 @@
 // The 3-D view: bodies, ground, light, camera. Draws only when something changed.
 import * as THREE from 'three';
 import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
+import { Bounds, sampleTimes } from './bounds';
 import { cssColour } from './colour';
 import { ContactLayer, type ShownContact } from './contacts';
 import type { Replay, Shape } from './data';
+import { GhostLayer } from './ghost';
 import { cellSize, makeGrid } from './grid';
 import { Ground } from './ground';
 import { Motion } from './motion';
@@ -14,7 +16,6 @@ export type Layer = 'collision' | 'frames' | 'trail' | 'forces';
 const VIEW_DIRECTION = new THREE.Vector3(0.75, -1.35, 0.6).normalize();  // planar models move in the x-z plane
 const LIGHT_DIRECTION = new THREE.Vector3(-0.45, -0.6, 1.3).normalize();
 const FAR_TRAVEL = 3;  // a motion this much larger than the model is followed instead of framed whole
-const MOST_SAMPLES = 100;  // frames looked at to frame the motion
 const MARGIN = 1.2;        // room around what is framed
 const HOVER_DISTANCE = 14;  // [px] from a contact to the pointer that asks for it
 const SQUARE = 5;          // grid cells along a square of the checkered ground
@@ -43,6 +44,8 @@ export class View {
   private readonly sticks: THREE.LineSegments<THREE.BufferGeometry, THREE.LineBasicMaterial>;
   private readonly ground: Ground | undefined;
   private readonly contacts: ContactLayer | undefined;
+  private readonly ghost: GhostLayer | undefined;
+  private readonly bounds: Bounds;
   private readonly centre = new THREE.Vector3();
   private readonly motionBox: THREE.Box3;
   private readonly modelSize: number;  // [m] diameter of the model at the start
@@ -55,15 +58,17 @@ export class View {
   readonly hasGrid: boolean;      // not where the environment has no level plane for it to lie in
 
   // Throws if the browser has no WebGL.
-  constructor(private readonly canvas: HTMLCanvasElement, private readonly replay: Replay, readonly motion: Motion) {
+  constructor(private readonly canvas: HTMLCanvasElement, private readonly replay: Replay, readonly motion: Motion,
+              ghostMotion?: Motion) {
     this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true });
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = THREE.PCFSoftShadowMap;
     this.time = replay.frames.time[0];
 
     const shapes = visibleShapes(replay);
-    const first = this.bounds(shapes, [this.time]);
-    this.motionBox = this.bounds(shapes, this.sampleTimes());
+    this.bounds = new Bounds(replay, motion);
+    const first = this.bounds.at([this.time]);
+    this.motionBox = this.bounds.at(sampleTimes(replay));
     this.modelSize = Math.max(first.getSize(new THREE.Vector3()).length(), 1e-3);
     const travel = this.motionBox.getSize(new THREE.Vector3()).length();
     this.startsFollowing = travel > FAR_TRAVEL * this.modelSize;
@@ -81,11 +86,14 @@ export class View {
     this.layers = { collision: new THREE.Group(), frames: new THREE.Group(), trail: new THREE.Group(),
                     forces: this.contacts?.arrows ?? new THREE.Group() };
     this.scene.add(...this.bodies, ...Object.values(this.layers));
-    this.addShapes(shapes, new ShapeFactory(replay, 12 * scale));
+    const factory = new ShapeFactory(replay, 12 * scale);
+    this.addShapes(shapes, factory);
     for (const layer of Object.values(this.layers)) layer.visible = false;
     this.layers.forces.visible = this.contacts !== undefined;
     if (this.ground) this.scene.add(this.ground.objects);
     if (this.contacts) this.scene.add(this.contacts.points);
+    this.ghost = ghostMotion && new GhostLayer(ghostMotion, factory, first, this.modelSize);
+    if (this.ghost) this.scene.add(this.ghost.objects);
 
     this.sticks = this.addSticks(shapes);
     this.addFrames();
@@ -138,6 +146,7 @@ export class View {
       this.grid.material.uniforms.centre.value.set(this.centre.x, this.centre.y);
     }
     this.contacts?.setTime(t, this.bodies);
+    this.ghost?.setTime(t);
     this.updateSticks();
     this.requestRender();
   }
@@ -169,13 +178,31 @@ export class View {
 
   setLayer(layer: Layer, on: boolean): void {
     this.layers[layer].visible = on;
+    if (layer === 'trail') this.ghost?.showPath(on);
     this.requestRender();
+  }
+
+  setGhost(on: boolean): void {
+    if (this.ghost) this.ghost.objects.visible = on;
+    this.requestRender();
+  }
+
+  // Beside the run, or at its own place; a ghost that went out of sight is brought back into it.
+  setBeside(on: boolean): void {
+    if (!this.ghost) return;
+    this.ghost.setBeside(on);
+    const middle = this.ghost.boundsAt([this.time]).getCenter(new THREE.Vector3()).project(this.camera);
+    if (on && Math.max(Math.abs(middle.x), Math.abs(middle.y)) > 0.9) this.fit();
+    this.requestRender();
+  }
+
+  get ghostDistance(): number | undefined {
+    return this.ghost?.distance;
   }
 
   // Frames the whole motion or, while following, the model where it is.
   fit(): void {
-    const box = this.following || this.startsFollowing ? this.bounds(visibleShapes(this.replay), [this.time])
-                                                       : this.motionBox;
+    const box = this.framed();
     const target = box.getCenter(new THREE.Vector3());
     const distance = this.fitDistance(box);
     this.orbit.target.copy(target);
@@ -197,6 +224,7 @@ export class View {
     });
     this.ground?.applyTheme();
     this.contacts?.applyTheme();
+    this.ghost?.applyTheme();
     this.sticks.material.color = cssColour('--muted');
     const mark = cssColour('--accent');
     this.trailLine.material.color = mark;
@@ -244,35 +272,14 @@ export class View {
     this.render();
   }
 
-  private sampleTimes(): number[] {
-    const time = this.replay.frames.time;
-    const every = Math.ceil(time.length / MOST_SAMPLES);
-    const times = Array.from(time).filter((_, i) => i % every === 0);
-    return [...times, time[time.length - 1]];
-  }
-
-  // The box around the bodies' shapes (planes are endless and do not count), or their origins where there is none.
-  private bounds(shapes: Shape[], times: number[]): THREE.Box3 {
-    const factory = new ShapeFactory(this.replay, 0);
-    const corners: THREE.Vector3[][] = this.replay.bodies.map(() => [new THREE.Vector3()]);
-    for (const shape of shapes) {
-      if (shape.body < 0 || shape.type === 'plane') continue;
-      const object = factory.viewObject(shape, new THREE.Color());
-      object.updateMatrix();
-      object.geometry.computeBoundingBox();
-      const { min, max } = object.geometry.boundingBox ?? new THREE.Box3();
-      for (const x of [min.x, max.x])
-        for (const y of [min.y, max.y])
-          for (const z of [min.z, max.z]) corners[shape.body].push(new THREE.Vector3(x, y, z).applyMatrix4(object.matrix));
-    }
-    const box = new THREE.Box3();
-    const point = new THREE.Vector3();
-    for (const t of times)
-      this.motion.at(t, (i, position, quaternion) => {
-        for (const corner of corners[i]) box.expandByPoint(point.copy(corner).applyQuaternion(quaternion).add(position));
-      });
-    if (box.isEmpty()) box.expandByPoint(new THREE.Vector3());
-    return box.getSize(point).length() < 1e-6 ? box.expandByScalar(0.5) : box;
+  // With the ghost, unless that is so far away that the run would be a dot.
+  private framed(): THREE.Box3 {
+    const now = this.following || this.startsFollowing;
+    const box = now ? this.bounds.at([this.time]) : this.motionBox.clone();
+    if (!this.ghost?.objects.visible) return box;
+    const size = (b: THREE.Box3) => b.getSize(new THREE.Vector3()).length();
+    const both = box.clone().union(this.ghost.boundsAt(now ? [this.time] : sampleTimes(this.replay)));
+    return size(both) > FAR_TRAVEL * Math.max(size(box), this.modelSize) ? box : both;
   }
 
   private addShapes(shapes: Shape[], factory: ShapeFactory): void {

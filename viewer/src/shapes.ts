@@ -1,7 +1,7 @@
 // Shapes of the model as three.js objects.
 import * as THREE from 'three';
 import { toCreasedNormals } from 'three/addons/utils/BufferGeometryUtils.js';
-import type { MeshData, Replay, Shape } from './data';
+import type { MeshData, RunData, Shape } from './data';
 
 const CREASE = THREE.MathUtils.degToRad(35);  // edges sharper than this stay sharp
 const LARGE_MESH = 40000;                     // triangles; creases take too long to find beyond
@@ -31,8 +31,8 @@ export function fadingDisc(radius: number): THREE.BufferGeometry {
 export class ShapeFactory {
   private readonly meshes: THREE.BufferGeometry[];
 
-  constructor(replay: Replay, private readonly planeSize: number) {
-    this.meshes = replay.meshes.map(meshGeometry);
+  constructor(run: RunData, private readonly planeSize: number) {
+    this.meshes = run.meshes.map(meshGeometry);
   }
 
   // Capsules and cylinders point along z here, along y in three.js.
@@ -83,7 +83,7 @@ export class ShapeFactory {
     return group;
   }
 
-  private place(shape: Shape, material: THREE.Material): THREE.Mesh {
+  place(shape: Shape, material: THREE.Material): THREE.Mesh {
     const object = new THREE.Mesh(this.geometry(shape), material);
     object.position.fromArray(shape.position);
     object.quaternion.fromArray(shape.quaternion);
@@ -93,9 +93,9 @@ export class ShapeFactory {
 }
 
 // What stands for each body: its view shapes, or the collision shapes of a body that has none.
-export function visibleShapes(replay: Replay): Shape[] {
-  const viewed = new Set(replay.shapes.filter((s) => s.role === 'view').map((s) => s.body));
-  return replay.shapes.filter((s) => s.role === 'view' || !viewed.has(s.body));
+export function visibleShapes(run: RunData): Shape[] {
+  const viewed = new Set(run.shapes.filter((s) => s.role === 'view').map((s) => s.body));
+  return run.shapes.filter((s) => s.role === 'view' || !viewed.has(s.body));
 }
 
 const UNPAINTED = 0.7;  // the grey of a shape whose file gives no colour
