@@ -270,6 +270,24 @@ void write_all(const std::filesystem::path& directory) {
   run.environment.add_plane(Vec3(0, 0, -0.02), Vec3::UnitZ());
   write_replay(directory / "far.html", flat, run);
 
+  // Ghosts: of the same model, faster, at a fifth of the step and shorter; of another model and longer; for one row.
+  run = walk(legs, 0.05, 61, 0.3);
+  run.environment.add_plane(Vec3::Zero(), Vec3::UnitZ());
+  Run ghost = walk(legs, 0.01, 201, 0.35);
+  ghost.title = "Four legs <i>faster</i>";
+  ghost.settings = {{"integrator", "pbd-nmdp"}, {"dt", "10 ms"}, {"seed", "7"}};
+  ghost.status = RunStatus::interrupted;
+  ghost.environment = run.environment;
+  write_replay(directory / "ghost.html", legs, run, {legs, ghost});
+
+  ghost = swing(model, 0.005, 1201);
+  ghost.title = "Every shape, longer";
+  write_replay(directory / "ghost_other.html", legs, run, {model, ghost});
+
+  run = swing(sticks, 0.01, 1);
+  ghost = swing(sticks, 0.01, 51);
+  write_replay(directory / "ghost_one_row.html", sticks, run, {sticks, ghost});
+
   write_study_page(directory / "study.html", study());
 }
 

@@ -70,6 +70,13 @@ const picture = (page) => page.evaluate(() => {
   return {colours: new Set(pixels).size, hash, background: background / pixels.length};
 });
 
+const withoutWebGL = () => {
+  const original = HTMLCanvasElement.prototype.getContext;
+  HTMLCanvasElement.prototype.getContext = function(type, ...rest) {
+    return type.startsWith('webgl') ? null : original.call(this, type, ...rest);
+  };
+};
+
 const clock = (page) => page.evaluate(() => window.scree.player.time);
 const setSlider = (page, share) => page.evaluate((s) => {
   const slider = document.getElementById('scrub');
@@ -320,6 +327,188 @@ pageTest('contacts: the ground goes with a robot that walks far, its pattern sta
   assert.ok(Math.abs(where.phase - Math.round(where.phase)) < 1e-6);
 });
 
+// --- a second run --------------------------------------------------------------------------------------------------
+
+// walk() of make_replay.cpp: where the trunk is in a recorded row, and between the rows that are shown.
+const trunk = (t, speed) => [speed * t, 0, 0.485 + 0.01 * Math.sin(4 * Math.PI * t)];
+const trunkBetween = (t, speed, spacing) => {
+  const k = Math.floor(t / spacing + 1e-9), u = t / spacing - k;
+  const [a, b] = [trunk(k * spacing, speed), trunk((k + 1) * spacing, speed)];
+  return a.map((x, i) => x + u * (b[i] - x));
+};
+const seek = (page, t) => page.evaluate((time) => window.scree.player.seek(time), t);
+// Every curve of every plot: title, label, whether it is dashed and shown, its colour, how many numbers it has.
+const curves = (page) => page.evaluate(() => {
+  const titles = Array.from(document.querySelectorAll('#plots h2'), (h) => h.textContent);
+  return window.scree.plots.plots.flatMap((holder, k) => {
+    const {plot} = holder.plot.plot ? holder.plot : holder;
+    return plot.series.slice(1).map((s, i) => ({
+      title: titles[k], label: s.label, dashed: (s.dash ?? []).length > 0, shown: s.show, colour: s.stroke(),
+      count: plot.data[i + 1].filter((v) => v !== null && v !== undefined).length, last: plot.data[0].at(-1),
+    }));
+  });
+});
+
+pageTest('a page with one run has nothing of a ghost', replay('contact'), async (page) => {
+  for (const id of ['ghost', 'beside', 'compare', 'ghost-keys']) assert.ok(await page.isHidden(`#${id}`), id);
+  await page.keyboard.press('g');
+  assert.ok((await curves(page)).every((c) => !c.dashed && c.shown));
+  assert.equal(await page.locator('.of-ghost.value').count(), 0);
+});
+
+pageTest('ghost: the legend names both runs, the settings stand side by side', replay('ghost'), async (page) => {
+  const text = async (id) => (await page.textContent(`#${id}`)).trim();
+  assert.equal(await text('legend-run'), 'Four legs on the ground pbd-nmdp \u00b7 dt 50 ms');
+  assert.equal(await text('legend-ghost'), 'Four legs <i>faster</i> ghost \u00b7 pbd-nmdp \u00b7 dt 10 ms \u00b7 interrupted');
+  assert.equal(await page.textContent('#title'), 'Four legs on the ground');
+  assert.ok(await page.isHidden('#banner'), 'the run itself is complete');
+  const rows = await page.locator('#settings tr').evaluateAll((all) => all.map((row) => Array.from(row.cells, (c) => c.textContent)));
+  assert.deepEqual(rows, [['', 'run', 'ghost'], ['integrator', 'pbd-nmdp', 'pbd-nmdp'], ['dt', '50 ms', '10 ms'],
+                          ['contact points', '4', '\u2013'], ['seed', '\u2013', '7']]);
+  assert.match(await page.textContent('#notes'), /Ghost: 3.D view every 2nd of 201 recorded rows, plots all 201 recorded rows\./);
+});
+
+pageTest('ghost: one translucent mesh per shape, at the poses of its own run', replay('ghost'), async (page) => {
+  assert.equal(await page.evaluate(() => window.scree.view.ghost.meshes.length), 5);
+  const found = await page.evaluate(() => window.scree.view.ghost.meshes.map(({material, visible}) =>
+    [material.transparent, material.opacity > 0.2 && material.opacity < 0.6, visible]));
+  assert.deepEqual(found, Array(5).fill([true, true, true]));
+  const places = (t) => page.evaluate((time) => {
+    window.scree.player.seek(time);
+    return [window.scree.view.bodies[0], window.scree.view.ghost.bodies[0]].map((b) => b.position.toArray());
+  }, t);
+  for (const t of [0, 0.5, 1.02, 1.37]) {
+    const [run, ghost] = await places(t);
+    // float32 frames: 6e-8 of numbers below 1
+    run.forEach((x, i) => assert.ok(Math.abs(x - trunkBetween(t, 0.3, 0.05)[i]) < 1e-6, `run at ${t}: ${run}`));
+    ghost.forEach((x, i) => assert.ok(Math.abs(x - trunkBetween(t, 0.35, 0.02)[i]) < 1e-6, `ghost at ${t}: ${ghost}`));
+  }
+});
+
+pageTest('ghost: the key hides and shows it in view, plots and legends', replay('ghost'), async (page) => {
+  await seek(page, 1.3);
+  const shown = (await picture(page)).hash;
+  assert.equal(await page.getAttribute('#ghost', 'aria-pressed'), 'true');
+  await page.keyboard.press('g');
+  assert.equal(await page.getAttribute('#ghost', 'aria-pressed'), 'false');
+  assert.notEqual((await picture(page)).hash, shown);
+  assert.ok((await curves(page)).every((c) => c.shown === !c.dashed));
+  assert.equal(await page.locator('.of-ghost.value:visible').count(), 0);
+  await page.click('#ghost');
+  assert.equal((await picture(page)).hash, shown);
+  assert.ok((await curves(page)).every((c) => c.shown));
+  assert.ok(await page.locator('.of-ghost.value:visible').count() > 5);
+});
+
+pageTest('ghost: the readout is the distance of the trunks, and its largest', replay('ghost'), async (page) => {
+  const metres = async (id) => Number(/^([\d.e-]+) m/.exec(await page.textContent(`#${id}`))[1]);
+  for (const t of [0.25, 0.5, 1, 1.37, 1.925, 2]) {
+    await seek(page, t);
+    const a = trunkBetween(t, 0.3, 0.05), b = trunkBetween(t, 0.35, 0.02);
+    const expected = Math.hypot(...a.map((x, i) => x - b[i]));
+    // four digits, and float32 places
+    assert.ok(Math.abs(await metres('root-now') - expected) < 1e-4 * expected + 2e-7, `at ${t} s: ${await metres('root-now')}, ${expected}`);
+    const apart = await page.evaluate((time) => window.scree.comparison.distance('centre', time), t);
+    assert.ok(Math.abs(await metres('centre-now') - apart) <= 1e-4 * apart);
+  }
+  // 0.05 m/s faster for 2 s; until then the ghost is ahead by less.
+  assert.equal(await page.textContent('#root-most'), '0.1 m at 2 s');
+});
+
+pageTest('ghost: one that ended stays where it was and the page says so', replay('ghost'), async (page) => {
+  assert.equal(await page.textContent('#ghost-note'), 'The ghost ends at 2 s.');
+  const place = (t) => page.evaluate((time) => {
+    window.scree.player.seek(time);
+    return window.scree.view.ghost.bodies.map((b) => [...b.position.toArray(), ...b.quaternion.toArray()]);
+  }, t);
+  const last = await place(2);
+  assert.equal(await page.textContent('#ghost-note'), 'The ghost ends at 2 s.');
+  assert.deepEqual(await place(2.7), last);
+  assert.equal(await page.textContent('#ghost-note'), 'The ghost ended at 2 s and stays at its last pose.');
+  assert.ok(await page.isVisible('#ghost-note'));
+  assert.equal(await page.textContent('#root-now'), '\u2013');
+});
+
+pageTest('ghost: dashed curves in the same colour; a legend hides both', replay('ghost'), async (page) => {
+  const all = await curves(page);
+  const solid = all.filter((c) => !c.dashed), dashed = all.filter((c) => c.dashed);
+  assert.equal(dashed.length, solid.length);  // the same model: every quantity exists twice
+  for (const c of dashed) {
+    const own = solid.find((o) => o.title === c.title && `${o.label}, ghost` === c.label);
+    assert.equal(c.colour, own.colour, c.label);
+    if (c.title.startsWith('Residual')) continue;  // the first is zero: no place on a logarithmic axis
+    assert.equal(own.count, 61);
+    assert.equal(c.count, 201);
+  }
+  const button = page.locator('#plots .legend button').first();
+  await button.click();
+  assert.deepEqual((await curves(page)).filter((c) => !c.shown).map((c) => c.label), ['kinetic', 'kinetic, ghost']);
+  await page.keyboard.press('g');
+  await page.keyboard.press('g');
+  assert.deepEqual((await curves(page)).filter((c) => !c.shown).map((c) => c.label), ['kinetic', 'kinetic, ghost']);
+  await button.click();
+  assert.ok((await curves(page)).every((c) => c.shown));
+  // Values at the current time, the ghost's beside the run's: 0.3 and 0.35 m/s along x.
+  await seek(page, 1);
+  const travel = page.locator('#plots section', {hasText: 'Travelled along x'});
+  assert.deepEqual(await travel.locator('.value').allTextContents(), ['0.3000', '0.3500']);
+});
+
+pageTest('ghost: beside the run by the distance that is stated, and back', replay('ghost'), async (page) => {
+  await seek(page, 1);
+  const before = await page.textContent('#root-now'), shown = (await picture(page)).hash;
+  await page.click('#beside');
+  const offset = await page.evaluate(() => window.scree.view.ghost.objects.position.toArray());
+  assert.ok(offset[0] === 0 && offset[1] > 0.44 && offset[2] === 0, `moved by ${offset}`);  // the model is 0.44 m wide
+  assert.match(await page.textContent('#ghost-note'), new RegExp(`The ghost is drawn ${offset[1]} m beside the run, along y\\.`));
+  assert.match(await page.getAttribute('#beside', 'title'), new RegExp(`${offset[1]} m`));
+  assert.equal(await page.textContent('#root-now'), before, 'the distance is that of the runs, not of the picture');
+  assert.notEqual((await picture(page)).hash, shown);
+  await page.keyboard.press('b');
+  assert.deepEqual(await page.evaluate(() => window.scree.view.ghost.objects.position.toArray()), [0, 0, 0]);
+});
+
+pageTest('ghost: of another model, longer than the run', replay('ghost_other'), async (page) => {
+  // 11 view shapes of trunk and arms, a head, a slider by its collision shape; the plane belongs to the world.
+  assert.equal(await page.evaluate(() => window.scree.view.ghost.meshes.length), 13);
+  const all = await curves(page);
+  const labels = (title) => all.filter((c) => c.title === title && c.dashed).map((c) => c.label);
+  assert.deepEqual(labels('Energy [J]'), ['kinetic, ghost', 'potential, ghost', 'total, ghost']);
+  assert.deepEqual(labels('Joint angles [rad]'), []);   // no joint has the same name
+  assert.equal(labels('Joint positions [m]').length, 3);  // the base has
+  assert.deepEqual(labels('Base height [m]'), []);      // the ghost has no environment
+  for (const c of all) assert.ok(c.last <= 3 * (1 + 1e-6), `${c.label} ends at ${c.last}`);
+  assert.match(await page.textContent('#notes'), /It goes on after the run/);
+  await page.keyboard.press('End');
+  assert.ok(await page.isHidden('#ghost-note'));
+  assert.match(await page.textContent('#root-now'), / m$/);
+  await page.click('#trail');
+  assert.equal(await page.evaluate(() => window.scree.view.ghost.path.visible), true);
+});
+
+pageTest('ghost: one row, no shapes', replay('ghost_one_row'), async (page) => {
+  assert.equal(await page.evaluate(() => window.scree.view.ghost.meshes.length), 4);
+  assert.equal(await page.textContent('#root-most'), '0 m');
+  await page.keyboard.press('b');
+  assert.ok((await picture(page)).colours > 100);
+});
+
+pageTest('ghost: readable on a phone and in the dark', replay('ghost'), async (page) => {
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  for (const id of ['ghost', 'beside', 'legend-ghost', 'root-now']) assert.ok(await page.isVisible(`#${id}`), id);
+  const colour = () => page.evaluate(() => window.scree.view.ghost.meshes[0].material.color.getHexString());
+  const dark = await colour();
+  await page.keyboard.press('d');
+  assert.notEqual(await colour(), dark);
+}, {viewport: {width: 360, height: 640}, colorScheme: 'dark'});
+
+pageTest('ghost: without WebGL plots and readout have it', replay('ghost'), async (page) => {
+  await seek(page, 1);
+  assert.equal(await page.textContent('#root-now'), '0.05 m');
+  await page.keyboard.press('g');
+  assert.ok((await curves(page)).every((c) => c.shown === !c.dashed));
+}, {mayLogErrors: true, initScript: withoutWebGL});
+
 // --- the study page ------------------------------------------------------------------------------------------------
 
 const inkOfCharts = (page) => page.evaluate(() => Array.from(document.querySelectorAll('figure .plot canvas'), (canvas) => {
@@ -406,10 +595,5 @@ pageTest('without WebGL the page says so and the plots work', replay('all_shapes
   assert.ok(await page.locator('.plot canvas').count() >= 3);
 }, {
   mayLogErrors: true,  // three.js reports the missing context itself
-  initScript: () => {
-    const original = HTMLCanvasElement.prototype.getContext;
-    HTMLCanvasElement.prototype.getContext = function(type, ...rest) {
-      return type.startsWith('webgl') ? null : original.call(this, type, ...rest);
-    };
-  },
+  initScript: withoutWebGL,
 });

@@ -53,12 +53,13 @@ export class ComparePanel {
     for (const [id, data] of [['legend-run', run], ['legend-ghost', ghost]] as const) {
       const row = element(id);
       row.querySelector('.name')!.textContent = data.title || data.model;
-      const status = data === ghost && data.status !== 'complete' ? data.status.replace('_', ' ') : '';
-      row.querySelector('.what')!.textContent = [describeRun(data), status].filter((text) => text !== '').join(' \u00b7 ');
+      const status = data.status === 'complete' ? '' : data.status.replace('_', ' ');
+      const words = data === ghost ? ['ghost', describeRun(data), status] : [describeRun(data)];
+      row.querySelector('.what')!.textContent = words.filter((text) => text !== '').join(' \u00b7 ');
     }
     for (const place of PLACES) {
       const most = this.comparison.largest[place];
-      element(`${place}-most`).textContent = most ? `${metres(most.distance)} at ${seconds(most.time)}` : '\u2013';
+      element(`${place}-most`).textContent = most ? metres(most.distance) + (most.distance > 0 ? ` at ${seconds(most.time)}` : '') : '\u2013';
     }
   }
 
@@ -81,7 +82,7 @@ export class ComparePanel {
       ended ? `The ghost ended at ${seconds(last)} and stays at its last pose.` : '',
       waiting ? `The ghost starts at ${seconds(first)}.` : '',
       !ended && last < lastTime(this.run) ? `The ghost ends at ${seconds(last)}.` : '',
-      this.beside && this.offset !== undefined ? `It is drawn ${metres(this.offset)} beside the run, along y.` : '',
+      this.beside && this.offset !== undefined ? `The ghost is drawn ${metres(this.offset)} beside the run, along y.` : '',
     ];
     const note = element('ghost-note');
     note.textContent = notes.filter((text) => text !== '').join(' ');

@@ -45,6 +45,7 @@ function describeGhost(run: RunData, ghost: RunData): string[] {
   const longer = lastTime(ghost) > lastTime(run) ? ' It goes on after the run; the timeline does not.' : '';
   return [
     `Ghost: 3\u2011D view ${describeRows(ghost.frames.stride, rows)}, plots ${describeRows(ghost.series.stride, rows)}.${longer}`,
+    'The ghost is translucent in the 3\u2011D view, dashed in the plots and italic in their legends, where the quantity exists in both runs.',
     'Ground and forces are those of the run. Distances are those of the bodies as shown; the largest is taken over the frames of both, while both last.',
   ];
 }
