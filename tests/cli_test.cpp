@@ -69,6 +69,9 @@ TEST_F(Cli, WrongUsageExitsWith2AndWritesNothing) {
   fs::create_directory(folder / "folder");
   fs::create_symlink(folder / "pendulum.toml", folder / "link.toml");
   const std::string scene = in("pendulum.toml");
+  ASSERT_EQ(scree_cli({"sim", scene, "--out", in("run.h5"), "--quiet"}).exit_code, 0);
+  const std::string whole = read_bytes(folder / "run.h5");
+  folder.write("cut.h5", whole.substr(0, whole.size() / 2));
   struct Usage {
     std::vector<std::string> arguments;
     const char* expected;
@@ -109,6 +112,17 @@ TEST_F(Cli, WrongUsageExitsWith2AndWritesNothing) {
       {{"view", in("garbage.h5"), "--html", in("x.html")}, "is not a run file"},
       {{"view", in("garbage.h5")}, "--html is required"},
       {{"view", in("garbage.h5"), "--html", in("garbage.h5")}, "would overwrite an input"},
+      {{"sim", scene, "--ghost", in("garbage.h5")}, "--ghost requires --html"},
+      {{"sim", scene, "--ghost", in("garbage.h5"), "--html", in("x.html"), "--out", in("x.h5")}, "is not a run file"},
+      {{"sim", scene, "--ghost", in("none.h5"), "--html", in("x.html"), "--out", in("x.h5")}, "none.h5: no such file"},
+      {{"sim", scene, "--ghost", in("garbage.h5"), "--html", in("x.html"), "--out", in("garbage.h5")},
+       "would overwrite an input"},
+      {{"view", in("run.h5"), "--ghost", in("none.h5"), "--html", in("x.html")}, "none.h5: no such file"},
+      {{"view", in("run.h5"), "--ghost", in("garbage.h5"), "--html", in("x.html")}, "is not a run file"},
+      {{"view", in("run.h5"), "--ghost", in("cut.h5"), "--html", in("x.html")}, "cut.h5"},
+      {{"view", in("run.h5"), "--ghost", in("folder"), "--html", in("x.html")}, "folder"},
+      {{"view", in("run.h5"), "--ghost", "", "--html", in("x.html")}, "--ghost"},
+      {{"view", in("run.h5"), "--ghost", in("garbage.h5"), "--html", in("garbage.h5")}, "would overwrite an input"},
       {{"convert", in("broken.urdf"), in("x.urdf")}, "broken.urdf"},
       {{"convert", in("pendulum.urdf"), in("pendulum.urdf")}, "would overwrite an input"},
       {{"convert", in("pendulum.urdf"), in("none/x.urdf")}, "cannot write"},
@@ -198,6 +212,21 @@ TEST_F(Cli, SimWritesRunAndReplayAndViewRemakesTheReplay) {
   ASSERT_EQ(view.exit_code, 0) << view.err;
   EXPECT_EQ(json::parse(view.out)["rows"], 11);
   EXPECT_EQ(read_bytes(folder / "a.html"), read_bytes(folder / "b.html"));
+}
+
+TEST_F(Cli, AGhostIsAnotherRunFile) {
+  ASSERT_EQ(scree_cli({"sim", in("joints.toml"), "--out", in("run.h5")}).exit_code, 0);
+  ASSERT_EQ(scree_cli({"sim", in("pendulum.toml"), "--out", in("other.h5")}).exit_code, 0);
+  const Outcome sim =
+      scree_cli({"sim", in("joints.toml"), "--ghost", in("other.h5"), "--html", in("a.html"), "--json"});
+  ASSERT_EQ(sim.exit_code, 0) << sim.err;
+  EXPECT_EQ(json::parse(sim.out)["ghost"], in("other.h5"));
+  const Outcome view = scree_cli({"view", in("run.h5"), "--ghost", in("other.h5"), "--html", in("b.html"), "--json"});
+  ASSERT_EQ(view.exit_code, 0) << view.err;
+  EXPECT_EQ(json::parse(view.out)["ghost"], in("other.h5"));
+  EXPECT_NE(read_bytes(folder / "b.html").find("\"ghost\":{"), std::string::npos);
+  // A run beside itself.
+  EXPECT_EQ(scree_cli({"view", in("run.h5"), "--ghost", in("run.h5"), "--html", in("c.html")}).exit_code, 0);
 }
 
 TEST_F(Cli, TheSameSceneGivesTheSameBits) {

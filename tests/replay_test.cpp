@@ -475,5 +475,152 @@ TEST(ReplayChecks, HostileStringsStayData) {
   EXPECT_EQ(Json::parse(text)["title"], "</script><script>alert(1)</script><!-- \xef\xbf\xbd \x01");
 }
 
+// --- a second run ---------------------------------------------------------------------------------------------------
+
+TEST(ReplayGhost, LeavesTheDataOfTheRunAsItIs) {
+  const Model model = crate(), other = chain(3);
+  const scree::Run run = slide(model, 30, 0.05), ghost = swing(other, 50, 0.02);
+  const Json alone = replay_data(model, run);
+  const Ghost second{other, ghost};
+  Json both = replay_data(model, run, &second);
+  EXPECT_FALSE(alone.contains("ghost"));
+  for (const char* column : {"time", "kinetic_energy"})
+    EXPECT_EQ(array<double>(both, both["series"][column]), array<double>(alone, alone["series"][column])) << column;
+  EXPECT_EQ(array<float>(both, both["frames"]["poses"]), array<float>(alone, alone["frames"]["poses"]));
+  EXPECT_EQ(array<float>(both, both["contacts"]["force"]), array<float>(alone, alone["contacts"]["force"]));
+  // Everything else that is not an array is equal, key by key.
+  for (const char* key : {"version", "title", "model", "status", "settings", "bodies", "shapes", "positions",
+                          "recorded_rows", "note", "environment", "contact_points"})
+    EXPECT_EQ(both.at(key), alone.at(key)) << key;
+  both.erase("ghost");
+  EXPECT_EQ(both.size(), alone.size());
+}
+
+TEST(ReplayGhost, IsARunOfItsOwnInTheSameBlock) {
+  const Model model = chain(2), other = crate();
+  const scree::Run run = swing(model, 40, 0.05);
+  scree::Run ghost = slide(other, 20, 0.1);
+  ghost.title = "other";
+  ghost.status = RunStatus::interrupted;
+  ghost.settings = {{"integrator", "pbd"}, {"dt", "0.1 s"}};
+  const Ghost second{other, ghost};
+  const Json data = replay_data(model, run, &second);
+  const Json& found = data["ghost"];
+  // What the page reads of it does not depend on the run it goes with.
+  const Json alone = replay_data(other, ghost);
+  for (const char* key : {"title", "model", "status", "settings", "bodies", "shapes", "positions", "recorded_rows"})
+    EXPECT_EQ(found.at(key), alone.at(key)) << key;
+  EXPECT_EQ(array<double>(data, found["frames"]["time"]), ghost.time);
+  EXPECT_EQ(array<float>(data, found["frames"]["poses"]), array<float>(alone, alone["frames"]["poses"]));
+  for (const char* column : {"residual", "normal_force", "penetration", "outer", "base_height", "base_travel"})
+    EXPECT_EQ(array<float>(data, found["series"][column]), array<float>(alone, alone["series"][column])) << column;
+  for (size_t k = 0; k < 7; ++k)
+    EXPECT_EQ(array<float>(data, found["series"]["positions"][k]),
+              array<float>(alone, alone["series"]["positions"][k]));
+  // Its ground and forces are not drawn, and there is one block.
+  for (const char* key : {"environment", "contacts", "contact_points", "meshes", "data"})
+    EXPECT_FALSE(found.contains(key)) << key;
+}
+
+TEST(ReplayGhost, ItsMeshesAreStoredOnceWithThoseOfTheRun) {
+  TriangleMesh triangle;
+  triangle.vertices = {Vec3::Zero(), Vec3::UnitX(), Vec3::UnitY()};
+  triangle.triangles = {{0, 1, 2}};
+  TriangleMesh larger = triangle;
+  larger.vertices[1] *= 2;
+  const Model model = chain(1, std::make_shared<const TriangleMesh>(triangle));
+  const Model copy = chain(2, std::make_shared<const TriangleMesh>(triangle));  // as read from another file
+  const Model other = chain(2, std::make_shared<const TriangleMesh>(larger));
+  const scree::Run run = swing(model, 5, 0.02), ghost = swing(copy, 5, 0.02);
+  const Ghost same{copy, ghost}, different{other, ghost};
+  EXPECT_EQ(replay_data(model, run, &same)["meshes"].size(), 1u);
+  EXPECT_EQ(replay_data(model, run, &same)["ghost"]["shapes"][0]["mesh"], 0);
+  const Json data = replay_data(model, run, &different);
+  EXPECT_EQ(data["meshes"].size(), 2u);
+  EXPECT_EQ(data["ghost"]["shapes"][0]["mesh"], 1);
+  EXPECT_EQ(array<float>(data, data["meshes"][1]["vertices"])[3], 2.0f);
+}
+
+TEST(ReplayGhost, LimitsHoldForBothTogether) {
+  // Each alone would fill the file.
+  const Model model = chain(300), other = chain(200);
+  const scree::Run run = swing(model, 3000, 0.02), ghost = swing(other, 3000, 0.02);
+  const Ghost second{other, ghost};
+  const Json data = replay_data(model, run, &second);
+  const size_t size = replay_json(data).size();
+  EXPECT_LE(size, kReplayBytes);
+  EXPECT_GT(size, kReplayBytes / 2);  // the room is used
+  for (const Json* part : {&data, &data["ghost"]}) {
+    EXPECT_GT((*part)["frames"]["stride"], 1);
+    EXPECT_GT((*part)["series"]["stride"], 1);
+    const auto time = array<double>(data, (*part)["frames"]["time"]);
+    EXPECT_EQ(time.front(), 0.0);
+    EXPECT_EQ(time.back(), run.time.back());
+  }
+  // About half each: a frame of the ghost takes two thirds of one of the run.
+  const auto count = [](const Json& part) { return part["frames"]["poses"]["count"].get<double>(); };
+  EXPECT_NEAR(count(data["ghost"]) / count(data), 1, 0.1);  // strides are whole numbers near 20 and 30: 5 % each
+}
+
+TEST(ReplayGhost, ASmallOneLeavesTheRoomToTheRun) {
+  const Model model = chain(300), small = chain(1);
+  const scree::Run run = swing(model, 3000, 0.02), ghost = swing(small, 100, 0.02);
+  const Ghost little{small, ghost}, large{model, run};
+  const Json alone = replay_data(model, run);
+  Json data = replay_data(model, run, &little);
+  EXPECT_EQ(data["ghost"]["frames"]["stride"], 1);
+  EXPECT_EQ(data["ghost"]["series"]["stride"], 1);
+  EXPECT_LE(data["frames"]["stride"].get<int>(), alone["frames"]["stride"].get<int>() + 1);
+  data = replay_data(small, ghost, &large);
+  EXPECT_EQ(data["frames"]["stride"], 1);
+  EXPECT_LE(data["ghost"]["frames"]["stride"].get<int>(), alone["frames"]["stride"].get<int>() + 1);
+  EXPECT_LE(replay_json(data).size(), kReplayBytes);
+}
+
+TEST(ReplayGhost, SixtyFramesPerSecondForEach) {
+  const Model model = chain(2);
+  const scree::Run run = swing(model, 41, 0.05), ghost = swing(model, 20'001, 1e-4);
+  const Ghost second{model, ghost};
+  const Json data = replay_data(model, run, &second);
+  EXPECT_EQ(data["frames"]["stride"], 1);
+  EXPECT_EQ(data["ghost"]["frames"]["stride"], 167);  // 10 000 rows per second / 60, rounded up
+  EXPECT_EQ(data["ghost"]["recorded_rows"], 20'001);
+  EXPECT_LE(data["ghost"]["series"]["time"]["count"].get<size_t>(), kMostSeriesRows);
+}
+
+TEST_F(ReplayFile, AGhostIsWrittenWithTheRun) {
+  const Model model = chain(2), other = chain(3);
+  const scree::Run run = swing(model, 50, 0.02), second = swing(other, 20, 0.05);
+  const Ghost ghost{other, second};
+  write_replay(directory_ / "a.html", model, run, {other, second});
+  EXPECT_EQ(data_of_page(read_file(directory_ / "a.html")), replay_data(model, run, &ghost));
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(ReplayFile, ARefusedGhostIsNamedAndLeavesTheOldFileAlone) {
+  const Model model = chain(1), other = chain(2);
+  const scree::Run run = swing(model, 3, 0.02);
+  write_replay(directory_ / "a.html", model, run);
+  const std::string before = read_file(directory_ / "a.html");
+  const auto refused = [&](const scree::Run& second) {
+    try {
+      write_replay(directory_ / "a.html", model, run, {other, second});
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  scree::Run second = swing(other, 3, 0.02);
+  second.q[3] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(refused(second), "replay of chain: ghost chain: q of row 1 is nan, expected finite numbers");
+  EXPECT_EQ(refused(run), "replay of chain: ghost chain: q has 3 values, expected 3 rows of 2");
+  EXPECT_EQ(refused(scree::Run{}), "replay of chain: ghost chain: the run has no rows, expected at least one");
+  second = swing(other, 3, 0.02);
+  second.settings.push_back({"long", std::string(kReplayBytes, 'x')});
+  EXPECT_NE(refused(second).find("take more than"), std::string::npos) << refused(second);
+  EXPECT_EQ(read_file(directory_ / "a.html"), before);
+  EXPECT_EQ(files(), 1u);
+}
+
 }  // namespace
 }  // namespace scree
