@@ -20,7 +20,7 @@ export class Comparison {
     for (const time of [...times, ...others].filter((t) => this.covers(t)).sort((a, b) => a - b))
       for (const place of PLACES) {
         const distance = this.distance(place, time);
-        if (!(distance <= (this.largest[place]?.distance ?? -1))) this.largest[place] = { distance, time };
+        if (distance > (this.largest[place]?.distance ?? -1)) this.largest[place] = { distance, time };
       }
   }
 
