@@ -25,6 +25,10 @@ bench: oracles build  ## speed, beside accuracy
 	build/release/bench/scree_bench --benchmark_counters_tabular=true
 	@cmake --build --preset release --target scree_bench_pinocchio
 	@! [ -x build/release/bench/peers/scree_bench_pinocchio ] || build/release/bench/peers/scree_bench_pinocchio
+	@cmake --build --preset release --target scree_contact_tables
+	@! [ -x build/oracles-venv/bin/python ] || PYTHONDONTWRITEBYTECODE=1 build/oracles-venv/bin/python \
+	  bench/peers/mujoco_contact.py --tables build/release/bench/peers/scree_contact_tables --scree $(SCREE) \
+	  --integrators implicitfast,discrete
 
 format:  ## clang-format the sources in place
 	clang-format -i $$(git ls-files '*.h' '*.cpp')

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Walking, squatting, standing and falling robots in MuJoCo: how large a step it can take, and how fast it then is.
 
-The same robots, motions, gains, ground and gravity as bench/scenes/*.toml. Each program is measured against its own answer
+The same robots, motions, gains, ground and gravity as bench/scenes. Each program is measured against its own answer
 at a small step, since the two ground laws differ: MuJoCo's contact is a damped spring, scree's a capacity.
 
   walk   |x - x_ref| / |x_ref| of the torso after 2.5 and after 10 s                     at most 5 %
@@ -14,7 +14,8 @@ second at its largest such step stands for MuJoCo, and beside it the fastest who
 integrator; cone; contact as MuJoCo has it, or as soft as scree's ground; the time within the step for which targets are
 sampled. Everything else is MuJoCo's default: Newton's method, at most 100 iterations, tolerance 1e-8.
 
-Timing: mujoco.rollout, whose loop over steps and targets is C; one thread, sensors off, medians.
+Timing: mujoco.rollout, whose loop over steps and targets is C; one thread, sensors off. The settings that are compared are
+timed again in turns, so that other work on the machine meets all of them. Speeds are medians; the best round is in brackets.
 """
 
 import argparse
@@ -24,7 +25,6 @@ import io
 import itertools
 import json
 import math
-import os
 import pathlib
 import statistics
 import subprocess
@@ -48,16 +48,18 @@ INTEGRATORS = {
     "RK4": mujoco.mjtIntegrator.mjINT_RK4,
     "discrete": mujoco.mjtIntegrator.mjINT_DISCRETE,  # PD and contact springs at the end of the step
 }
-# (cone, impratio): how much stiffer friction is than the normal direction. At 1 the feet on soft ground creep.
+# (cone, impratio, diagexact). impratio: how much stiffer friction is than the normal direction; at 1 feet creep on soft
+# ground. diagexact: regularisation from the exact inertia at the contact, not from that of the initial pose.
 CONES = {
-    "pyramidal": (mujoco.mjtCone.mjCONE_PYRAMIDAL, 1),
-    "elliptic": (mujoco.mjtCone.mjCONE_ELLIPTIC, 1),
-    "elliptic x10": (mujoco.mjtCone.mjCONE_ELLIPTIC, 10),
+    "pyramidal": (mujoco.mjtCone.mjCONE_PYRAMIDAL, 1, False),
+    "elliptic": (mujoco.mjtCone.mjCONE_ELLIPTIC, 1, False),
+    "elliptic x10": (mujoco.mjtCone.mjCONE_ELLIPTIC, 10, False),
+    "elliptic x10 exact": (mujoco.mjtCone.mjCONE_ELLIPTIC, 10, True),
 }
 # (solref, solimp). "default": feet rest 0.3 to 1 mm deep. "soft" stiffens with depth; the width is chosen such that the
 # 18-dof robot with elliptic cones rests 15.7 mm deep, as on scree's ground.
 CONTACTS = {"default": ("0.02 1", "0.9 0.95 0.001 0.5 2"), "soft": ("0.02 1", "0 0.95 0.032 0.5 2")}
-MATCHED = ("elliptic x10", "soft")  # as deep as scree's feet, and not creeping
+MATCHED = [("elliptic x10", "soft"), ("elliptic x10 exact", "soft")]  # as deep as scree's feet, and not creeping
 TARGETS = {"start": 0.0, "middle": 0.5, "end": 1.0}  # which part of the step has passed
 
 STANCE = {}  # rad, of the full robot; its limbs 1 and 3 turn the other way
@@ -231,9 +233,12 @@ class MotionTable:
         self.targets, self.rates = values[:, : len(self.names)], values[:, len(self.names) :]
 
 
-def output_of(command):
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
-    if done.returncode != 0:
+def output_of(command, exit_codes=(0,)):
+    try:
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+    except OSError as error:
+        sys.exit(f"{command[0]}: {error.strerror}, expected a program")
+    if done.returncode not in exit_codes or not done.stdout:
         sys.exit(done.stderr.strip() or f"{command[0]}: exit code {done.returncode}")
     return done.stdout
 
@@ -245,7 +250,9 @@ class Peer:
         self.task, self.setting = task, setting
         self.model = mujoco.MjModel.from_xml_string(mjcf(task, setting))
         self.model.opt.integrator = INTEGRATORS[setting.integrator]
-        self.model.opt.cone, self.model.opt.impratio = CONES[setting.cone]
+        self.model.opt.cone, self.model.opt.impratio, exact = CONES[setting.cone]
+        if exact:
+            self.model.opt.enableflags |= mujoco.mjtEnableBit.mjENBL_DIAGEXACT
         self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET  # a failure shall be seen
         self.data = mujoco.MjData(self.model)
         self.planar = self.model.jnt_type[0] == mujoco.mjtJoint.mjJNT_SLIDE
@@ -313,7 +320,7 @@ class Peer:
             times.append(time.perf_counter() - began)
         return times[1:]
 
-    def plain_wall_time(self, dt, repeats):
+    def plain_wall_times(self, dt, repeats):
         """[s] of the same number of steps by one call of mj_step: targets held, no states kept."""
         steps, controls = self.inputs(dt)
         times = []
@@ -324,7 +331,13 @@ class Peer:
             began = time.perf_counter()
             mujoco.mj_step(self.model, self.data, steps)
             times.append(time.perf_counter() - began)
-        return statistics.median(times[1:])
+        return times[1:]
+
+
+class Row(dict):
+    """What becomes JSON; `clock()` is one round of timing, a list [s]."""
+
+    clock = None
 
 
 def largest_step(task, steps, errors):
@@ -333,7 +346,7 @@ def largest_step(task, steps, errors):
     return within[-1][0] if within else None
 
 
-def sweep_mujoco(task, settings, steps, reference, table, repeats, tracks):
+def sweep_mujoco(task, settings, steps, reference, table, tracks):
     """One row per setting: the error of every step, the largest step within the limit and its speed. `tracks` keeps runs:
     two horizons share them."""
     rows = []
@@ -347,18 +360,22 @@ def sweep_mujoco(task, settings, steps, reference, table, repeats, tracks):
             return tracks[key]
 
         truth = run(reference)
-        row = {"task": task.name, "program": "MuJoCo", **dataclasses.asdict(setting), "setting": str(setting),
-               "reference_step": reference, "reference_x": float(np.interp(task.horizon, truth.time, truth.x)),
-               "reference_z": float(np.interp(task.horizon, truth.time, truth.z)),
-               "reference_penetration": truth.penetration, "rest_depth": truth.rest_depth, "runs": []}
+        row = first_row(task, "MuJoCo", str(setting), reference, truth)
+        row.update(dataclasses.asdict(setting), rest_depth=truth.rest_depth)
         for dt in steps:
             if len(row["runs"]) >= 2 and all(run["failure"] for run in row["runs"][-2:]):
                 break  # twice in a row: no hope for larger steps
             track = run(dt)
             row["runs"].append(run_entry(task, dt, track, track.error(task, truth)))
-        finish(task, row, lambda dt: statistics.median(peer.wall_times(dt, repeats)))
+        finish(task, row, lambda dt, peer=peer: peer.wall_times(dt, 1))
         rows.append(row)
     return rows
+
+
+def first_row(task, program, setting, reference_step, truth):
+    at_end = lambda values: float(np.interp(task.horizon, truth.time, values))
+    return Row(task=task.name, program=program, setting=setting, reference_step=reference_step, runs=[],
+               reference_x=at_end(truth.x), reference_z=at_end(truth.z), reference_penetration=truth.penetration)
 
 
 def run_entry(task, dt, track, error):
@@ -367,17 +384,30 @@ def run_entry(task, dt, track, error):
             "penetration": track.penetration if not track.failure else None, "failure": track.failure or None}
 
 
-def finish(task, row, wall_time):
-    """Adds the largest step within the limit, and what it costs."""
+def finish(task, row, wall_times):
+    """Adds the largest step within the limit, and what it costs. `wall_times(dt)` is one round, a list [s]."""
     errors = [math.inf if run["error"] is None else run["error"] for run in row["runs"]]
     dt = largest_step(task, [run["dt"] for run in row["runs"]], errors)
+    if dt is not None and dt <= row["reference_step"]:
+        dt = None  # the reference agrees with itself
     row["largest_step"], row["speed"], row["steps"] = dt, None, None
     if dt is not None:
         best = next(run for run in row["runs"] if run["dt"] == dt)
-        wall = wall_time(dt)
         row["steps"] = math.ceil(task.end / dt - 1e-9)
-        row["speed"], row["step_time"] = task.end / wall, wall / row["steps"]
         row["error"], row["penetration"] = best["error"], best["penetration"]
+        row.clock = lambda: wall_times(dt)
+        time_in_turns(task, [row], 2)  # enough to choose the settings to compare
+
+
+def time_in_turns(task, rows, repeats):
+    times = [[] for _ in rows]
+    for _ in range(repeats):
+        for row, of_row in zip(rows, times):
+            of_row += row.clock()
+    for row, of_row in zip(rows, times):
+        wall = statistics.median(of_row)
+        row["speed"], row["step_time"], row["wall_times"] = task.end / wall, wall / row["steps"], of_row
+        row["best_speed"] = task.end / min(of_row)
 
 
 # --- scree ---------------------------------------------------------------------------------------------------------
@@ -391,10 +421,7 @@ class Scree:
     def simulate(self, task, integrator, dt, *more):
         command = [self.program, "sim", self.scenes / f"{task.scene}.toml", "--integrator", integrator, "--dt", repr(dt),
                    "--duration", repr(float(task.end)), "--json", *more]
-        done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
-        if done.returncode not in (0, 1) or not done.stdout:
-            sys.exit(done.stderr.strip() or f"{self.program}: exit code {done.returncode}")
-        return json.loads(done.stdout)
+        return json.loads(output_of(command, exit_codes=(0, 1)))  # 1: a step failed
 
     def run(self, task, integrator, dt):
         key = (task.scene, integrator, dt)
@@ -409,22 +436,20 @@ class Scree:
             self.tracks[key] = Track(table[:, 0], table[:, 1], table[:, height], float(table[:, -1].max()), failure)
         return self.tracks[key]
 
-    def wall_time(self, task, integrator, dt, repeats):
-        return statistics.median(self.simulate(task, integrator, dt)["wall_time"] for _ in range(repeats))
+    def wall_times(self, task, integrator, dt):
+        return [self.simulate(task, integrator, dt)["wall_time"]]
 
 
-def sweep_scree(scree, task, integrators, steps, reference, repeats):
+def sweep_scree(scree, task, integrators, steps, reference):
     truth = scree.run(task, *reference)
     rows = []
     for integrator in integrators:
-        row = {"task": task.name, "program": "scree", "integrator": integrator, "setting": integrator,
-               "reference_step": reference[1], "reference_x": float(np.interp(task.horizon, truth.time, truth.x)),
-               "reference_z": float(np.interp(task.horizon, truth.time, truth.z)),
-               "reference_penetration": truth.penetration, "runs": []}
+        row = first_row(task, "scree", integrator, reference[1], truth)
+        row.update(integrator=integrator, reference_integrator=reference[0])
         for dt in steps:
             track = scree.run(task, integrator, dt)
             row["runs"].append(run_entry(task, dt, track, track.error(task, truth)))
-        finish(task, row, lambda dt: scree.wall_time(task, integrator, dt, repeats))
+        finish(task, row, lambda dt, name=integrator: scree.wall_times(task, name, dt))
         rows.append(row)
     return rows
 
@@ -434,57 +459,66 @@ def sweep_scree(scree, task, integrators, steps, reference, repeats):
 
 def describe(task, row):
     if row["largest_step"] is None:
-        first = row["runs"][0]
-        why = first["failure"] or f"{task.show(first['error'])} at {1e3 * first['dt']:g} ms"
-        return f"  {row['setting']:<62} no step within the limit ({why})"
+        beyond = lambda run: run["error"] is None or run["error"] > task.limit
+        first = next((run for run in row["runs"] if beyond(run)), row["runs"][-1])
+        what = first["failure"] or ("-" if first["error"] is None else task.show(first["error"]))
+        return f"  {row['setting']:<62} no step within the limit ({1e3 * first['dt']:g} ms: {what})"
     return (f"  {row['setting']:<62} {1e3 * row['largest_step']:>5g} ms  error {task.show(row['error']):>8}"
-            f"  {1e6 * row['step_time']:>7.1f} us/step  {row['speed']:>7.0f} s/s  deepest {1e3 * row['penetration']:>5.1f} mm")
+            f"  {1e6 * row['step_time']:>7.1f} us/step  {row['speed']:>6.0f} s/s ({row['best_speed']:.0f})"
+            f"  deepest {1e3 * row['penetration']:>5.1f} mm")
 
 
 def fastest(rows):
     able = [row for row in rows if row["speed"]]
-    return max(able, key=lambda row: row["speed"]) if able else None
+    return max(able, key=lambda row: row["best_speed"]) if able else None
+
+
+def reference_text(row):
+    return (f"x {row['reference_x']:.4f} m, z {row['reference_z']:.4f} m, "
+            f"deepest {1e3 * row['reference_penetration']:.1f} mm")
 
 
 def errors_line(task, row):
-    cells = []
-    for run in row["runs"]:
-        cells.append(f"{1e3 * run['dt']:g}: " + (run["failure"] or ("-" if run["error"] is None else task.show(run["error"]))))
-    return "    " + ", ".join(cells)
+    show = lambda run: run["failure"] or ("-" if run["error"] is None else task.show(run["error"]))
+    return "    " + ", ".join(f"{1e3 * run['dt']:g}: {show(run)}" for run in row["runs"])
 
 
-def report(task, mujoco_rows, scree_rows):
+def report(task, mujoco_rows, scree_rows, repeats):
     print(f"\n{task.name}: error at most {task.show(task.limit)}")
-    able = sorted((row for row in mujoco_rows if row["speed"]), key=lambda row: -row["speed"])
+    able = sorted((row for row in mujoco_rows if row["speed"]), key=lambda row: -row["best_speed"])
     shown = []  # the fastest of every integrator, then those that can do nothing
     for integrator in INTEGRATORS:
         of_it = [row for row in mujoco_rows if row["integrator"] == integrator]
         shown += [next((row for row in able if row["integrator"] == integrator), of_it[0])] if of_it else []
+    best = fastest(mujoco_rows)
+    matched = fastest([row for row in mujoco_rows if (row["cone"], row["contact"]) in MATCHED])
+    peers = [best, matched] if matched is not best else [best]
+    compared = {id(row): row for row in shown + peers + scree_rows if row and row["speed"]}
+    time_in_turns(task, list(compared.values()), repeats)
     print("  MuJoCo, the fastest setting of each integrator:")
     for row in shown:
         print(describe(task, row))
-    best = fastest(mujoco_rows)
-    matched = fastest([row for row in mujoco_rows if (row["cone"], row["contact"]) == MATCHED])
-    for what, row in (("at its fastest", best), ("on ground like scree's", matched)):
+    for what, row in zip(("at its fastest", "on ground like scree's"), peers):
         if row:
             rest = "" if task.measure == "distance" else f", feet at the end {1e3 * row['rest_depth']:.1f} mm deep"
-            print(f"  MuJoCo {what}, errors by step [ms] against {1e3 * row['reference_step']:g} ms (x {row['reference_x']:.4f} m, "
-                  f"z {row['reference_z']:.4f} m, deepest {1e3 * row['reference_penetration']:.1f} mm{rest}):")
+            print(f"  MuJoCo {what}, errors by step [ms] against {1e3 * row['reference_step']:g} ms "
+                  f"({reference_text(row)}{rest}):")
             print(describe(task, row))
             print(errors_line(task, row))
     if scree_rows:
         first = scree_rows[0]
-        print(f"  scree, against {first['reference']} (x {first['reference_x']:.4f} m, z {first['reference_z']:.4f} m, "
-              f"deepest {1e3 * first['reference_penetration']:.1f} mm):")
+        print(f"  scree, against {first['reference_integrator']} at {1e3 * first['reference_step']:g} ms "
+              f"({reference_text(first)}):")
         for row in scree_rows:
             print(describe(task, row))
             print(errors_line(task, row))
-    for row, peer in itertools.product(scree_rows, (best, matched)):
+    for row, peer in itertools.product(scree_rows, peers):
         if row["speed"] and peer:
             print(f"  simulated s per wall s: scree {row['integrator']} at {1e3 * row['largest_step']:g} ms "
                   f"({task.show(row['error'])}) / MuJoCo {peer['integrator']}, {peer['cone']}, {peer['contact']} at "
-                  f"{1e3 * peer['largest_step']:g} ms ({task.show(peer['error'])}) = {row['speed']:.0f} / {peer['speed']:.0f} "
-                  f"= {row['speed'] / peer['speed']:.2f}")
+                  f"{1e3 * peer['largest_step']:g} ms ({task.show(peer['error'])}) "
+                  f"= {row['speed']:.0f} / {peer['speed']:.0f} = {row['speed'] / peer['speed']:.2f} "
+                  f"(best rounds {row['best_speed'] / peer['best_speed']:.2f})")
 
 
 def chosen(value, known, what):
@@ -502,16 +536,18 @@ def main():
     parser.add_argument("--scenes", type=pathlib.Path, default=ROOT / "bench/scenes", help="folder of the scenes")
     parser.add_argument("--scree-integrators", default="pbd-nmdp,ne-mdp", help="comma-separated; default %(default)s")
     parser.add_argument("--scree-reference", default="ne-nmdp@0.25", help="integrator@step [ms]; default %(default)s")
-    parser.add_argument("--mujoco-reference", type=float, default=0.5, help="step [ms] of MuJoCo's own answer; default %(default)s")
+    parser.add_argument("--mujoco-reference", type=float, default=0.5,
+                        help="step [ms] of MuJoCo's own answer; default %(default)s")
     parser.add_argument("--tasks", default=",".join(task.name.split()[0] for task in TASKS[1:]),
                         help="comma-separated; default %(default)s")
     parser.add_argument("--integrators", default=",".join(INTEGRATORS), help="MuJoCo's; default %(default)s")
-    parser.add_argument("--steps", default=",".join(f"{step:g}" for step in STEPS), help="[ms], increasing; default %(default)s")
+    parser.add_argument("--steps", default=",".join(f"{step:g}" for step in STEPS),
+                        help="[ms], increasing; default %(default)s")
     parser.add_argument("--repeats", type=int, default=5, help="of every timing; the median counts")
     parser.add_argument("--json", type=pathlib.Path, help="write all rows to this file")
     arguments = parser.parse_args()
 
-    tasks = chosen(arguments.tasks, [task.name.split()[0] for task in TASKS], "--tasks")
+    tasks = chosen(arguments.tasks, dict.fromkeys(task.name.split()[0] for task in TASKS), "--tasks")
     integrators = chosen(arguments.integrators, INTEGRATORS, "--integrators")
     try:
         steps = [1e-3 * float(step) for step in arguments.steps.split(",")]
@@ -519,12 +555,14 @@ def main():
         scree_reference = (name, 1e-3 * float(step))
     except ValueError:
         sys.exit("--steps, --scree-reference: expected numbers of ms, as 0.5,1,2 and ne-nmdp@0.25")
+    if arguments.repeats < 1:
+        sys.exit(f"--repeats: {arguments.repeats}, expected at least 1")
     grid = lambda step: abs(step / (2 * TABLE_STEP) - round(step / (2 * TABLE_STEP))) < 1e-9
     if not all(step > 0 and grid(step) for step in steps) or steps != sorted(steps):
         sys.exit(f"--steps: {arguments.steps}, expected increasing multiples of {2e3 * TABLE_STEP:g} ms")
+    if not (arguments.mujoco_reference > 0 and grid(1e-3 * arguments.mujoco_reference)):
+        sys.exit(f"--mujoco-reference: {arguments.mujoco_reference}, expected a multiple of {2e3 * TABLE_STEP:g} ms")
     scree = Scree(arguments.scree, arguments.tables, arguments.scenes) if arguments.scree else None
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-
     mujoco.set_mju_user_warning(lambda message: None)  # data.warning counts them
 
     print(f"MuJoCo {mujoco.__version__}, one thread; speeds in simulated s per wall s, medians of {arguments.repeats}")
@@ -536,22 +574,19 @@ def main():
         table = MotionTable(arguments.tables, task) if task.motion else None
         settings = [Setting(*parts) for parts in
                     itertools.product(integrators, CONES, CONTACTS, TARGETS if task.motion else ["end"])]
-        mujoco_rows = sweep_mujoco(task, settings, steps, 1e-3 * arguments.mujoco_reference, table, arguments.repeats, tracks)
+        mujoco_rows = sweep_mujoco(task, settings, steps, 1e-3 * arguments.mujoco_reference, table, tracks)
         scree_rows = []
         if scree:
-            scree_rows = sweep_scree(scree, task, arguments.scree_integrators.split(","), steps, scree_reference,
-                                     arguments.repeats)
-            for row in scree_rows:
-                row["reference"] = f"{scree_reference[0]} at {1e3 * scree_reference[1]:g} ms"
-        report(task, mujoco_rows, scree_rows)
+            scree_rows = sweep_scree(scree, task, arguments.scree_integrators.split(","), steps, scree_reference)
+        report(task, mujoco_rows, scree_rows, arguments.repeats)
+        sys.stdout.flush()
         best = fastest(mujoco_rows)
         if best and not task.motion:
             peer = Peer(task, Setting(*(best[key] for key in ("integrator", "cone", "contact", "targets"))), None)
-            peer.model.opt.disableflags = int(peer.model.opt.disableflags) | int(mujoco.mjtDisableBit.mjDSBL_SENSOR)
-            peer.model.opt.timestep = best["largest_step"]
-            plain = peer.plain_wall_time(best["largest_step"], arguments.repeats)
-            best["plain_speed"] = task.end / plain
-            print(f"  the same by one call of mj_step: {best['plain_speed']:.0f} s/s; rollout: {best['speed']:.0f} s/s")
+            dt, rounds = best["largest_step"], range(arguments.repeats)
+            times = [(peer.wall_times(dt, 1)[0], peer.plain_wall_times(dt, 1)[0]) for _ in rounds]  # same options
+            best["rollout_over_plain"] = min(both[0] for both in times) / min(both[1] for both in times)
+            print(f"  wall time of rollout / of one mj_step for all steps: {best['rollout_over_plain']:.3f} (best rounds)")
         results["rows"] += mujoco_rows + scree_rows
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=1) + "\n")
