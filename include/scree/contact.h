@@ -33,6 +33,9 @@ class ContactLaw {
   // The vertices in the axes of the contact frame, moments about the surface point. 3-D laws leave moments zero.
   virtual void vertices(const ContactGeometry& geometry, Eigen::Ref<Wrenches> out) const = 0;
 
+  // False: the moments are zero everywhere, which makes steps cheaper.
+  virtual bool has_moments() const { return true; }
+
   // d(sum_j v_j w_j): by depth [N/m, N] and by a turn of the body [per rad, about the axes of the contact frame].
   struct Derivative {
     Eigen::Matrix<double, 6, 1> by_depth = Eigen::Matrix<double, 6, 1>::Zero();

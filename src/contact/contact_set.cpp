@@ -33,6 +33,7 @@ ContactSet::ContactSet(const Model& model, const ContactWorld& world)
       tree_(model.tree()),
       world_(world),
       vertices_(world.law->vertex_count()),
+      dimension_(world.law->has_moments() ? 6 : 3),
       reach_(world.law->reach()),
       slot_of_(world.pair_count(), -1),
       weights_(vertices_) {
@@ -314,7 +315,32 @@ void ContactSet::hold(const Eigen::VectorXd& w) {
   for (size_t s = 0; s < slots_.size(); ++s) {
     const Eigen::Index first = static_cast<Eigen::Index>(s) * vertices_;
     slots_[s].held = slots_[s].settled && w.segment(first, vertices_).sum() < kAll;
+    if (!slots_[s].held) continue;
     for (Eigen::Index k = first; k < first + vertices_; ++k) sizes_[static_cast<size_t>(k)] = local_.col(k).norm();
+  }
+}
+
+void ContactSet::find_active() {
+  active_.clear();
+  for (int s = 0; s < size(); ++s)
+    if (slots_[static_cast<size_t>(s)].depth > -reach_) active_.push_back(s);
+}
+
+void ContactSet::force_rows(const Kinematics<double>& kin, double* out) const {
+  const int columns = dimension_ * static_cast<int>(active_.size());
+  std::fill(out, out + tree_.nv * columns, 0.0);
+  double* at = out;
+  for (const int s : active_) {
+    const Slot& slot = slots_[static_cast<size_t>(s)];
+    for_path(slot.node, [&](size_t a) {
+      const Twist<double>& xi = kin.xi[a];
+      const V3<double> u = velocity_at(xi, slot.surface);
+      double* row = at + a * static_cast<size_t>(columns);
+      row[0] = dot(slot.t1, u), row[1] = dot(slot.t2, u), row[2] = dot(slot.n, u);
+      if (dimension_ == 3) return;
+      row[3] = dot(slot.t1, xi.w), row[4] = dot(slot.t2, xi.w), row[5] = dot(slot.n, xi.w);
+    });
+    at += dimension_;
   }
 }
 

@@ -44,6 +44,17 @@ class ContactSet {
   // B = dr/dw, nv x weight_count().                                                                    theory (8.5)
   void force_columns(const Kinematics<double>& kin, Eigen::Ref<Eigen::MatrixXd> B) const;
 
+  // The slots that can exert a force at this pose. `force_rows` are the generalized forces of unit forces along the
+  // axes of their contact frames, and with moments() of unit moments: dimension() columns a slot, nv rows, row-major.
+  // The vertices of an active slot are combinations of them, the columns of vertices(slot).
+  const std::vector<int>& active() const { return active_; }
+  void find_active();
+  int dimension() const { return dimension_; }
+  void force_rows(const Kinematics<double>& kin, double* out) const;
+  auto vertices(int slot) const {
+    return local_.block(0, static_cast<Eigen::Index>(slot) * vertices_, dimension_, vertices_);
+  }
+
   // Velocities of the counted surface points, 3 rows a slot (zero where not counted), and their derivatives.
   // theory (8.4), (8.7)
   void velocities(Discretisation& stage, Eigen::Ref<Eigen::VectorXd> u) const;
@@ -100,7 +111,7 @@ class ContactSet {
   const Model& model_;
   const Tree& tree_;
   const ContactWorld& world_;
-  int vertices_;
+  int vertices_, dimension_;
   double reach_;
   double share_of_weight_ = 0;
   std::vector<Slot> slots_;
@@ -108,7 +119,8 @@ class ContactSet {
   std::vector<Wrench<double>> wrenches_;  // vertices in world axes about the origin, by slot
   // Vertices in the contact frames, by slot; zeroth order: those at `learnt_depth`, and their slopes since.
   Wrenches local_, learnt_, slope_;
-  Eigen::VectorXd weights_;     // of one slot
+  Eigen::VectorXd weights_;  // of one slot
+  std::vector<int> active_;
   std::vector<double> sizes_;   // of the vertices, at the last `hold`
   std::vector<double> scales_;  // by pair, of the next scaled selection
   bool scaled_ = false;

@@ -27,6 +27,8 @@ class Coulomb final : public ContactLaw {
     out.bottomRows<3>().setZero();
   }
 
+  bool has_moments() const override { return false; }
+
   bool differentiable() const override { return true; }
 
   Derivative derivative(const ContactGeometry& geometry, const Eigen::Ref<const Eigen::VectorXd>& w) const override {

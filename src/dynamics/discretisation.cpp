@@ -33,7 +33,9 @@ void to_body_axes(const Tree& tree, const Kinematics<double>& kin, const Rates& 
 }  // namespace
 
 bool Discretisation::divide_by_mass(double* x) {
-  composite_mass_matrix(tree_, trial_, composite(), mass_.data());
+  world_second_moments(tree_, trial_, moments_);
+  sum_over_subtrees(tree_, moments_);
+  composite_mass_matrix(tree_, trial_, moments_, mass_.data());
   mass_.diagonal() += Eigen::Map<const Eigen::VectorXd>(tree_.armature.data(), tree_.nv);
   if (!mass_factor_.factor(mass_.data())) return false;
   mass_factor_.solve(x);
@@ -100,9 +102,9 @@ void PositionBasedStage::find_bending(const State& state) {
   std::fill(unused_.begin(), unused_.begin() + tree_.nv, 0.0);
   newton_euler_pass<Depth::forces>(tree_, start_, state.v.data(), none.data(), V3<double>{0, 0, 0}, pass_);
   project_forces(tree_, start_, pass_, bending_.data());
-  world_second_moments(tree_, start_, inertia_.sigma);
-  sum_over_subtrees(tree_, inertia_.sigma);
-  composite_mass_matrix(tree_, start_, inertia_.sigma, mass_.data());
+  world_second_moments(tree_, start_, moments_);
+  sum_over_subtrees(tree_, moments_);
+  composite_mass_matrix(tree_, start_, moments_, mass_.data());
   // Links without mass that only a rotor holds need not follow any path.
   bool regular = mass_factor_.factor(mass_.data());
   if (!regular) {

@@ -33,6 +33,7 @@ class Discretisation {
         joint_rest_(delta_),
         coast_(delta_),
         moved_(delta_),
+        moments_(tree_.nodes.size()),
         mass_(Eigen::MatrixXd::Zero(model.nv(), model.nv())),
         mass_factor_(model.tree().dof_parent) {}
   virtual ~Discretisation() = default;
@@ -68,7 +69,7 @@ class Discretisation {
   // The same as the joints see it, to the order of the scheme: (delta - joint_rest)/h is the rate of delta.
   const Eigen::VectorXd& joint_rest() const { return joint_rest_; }
   const Eigen::VectorXd& joint_coast() const { return coast_; }
-  // x <- M^-1 x at the trial pose, rotors included. After jacobian(). False: M is singular.
+  // x <- M^-1 x at the trial pose, rotors included. False: M is singular.
   bool divide_by_mass(double* x);
   const Kinematics<double>& trial() const { return trial_; }
   // Subtree sums of the second moments at the trial pose; filled by jacobian().
@@ -81,6 +82,7 @@ class Discretisation {
   const double* q_ = nullptr;  // q_n: the state handed to begin() outlives the stage
   double h_ = 0;
   Eigen::VectorXd delta_, rest_, joint_rest_, coast_, moved_;
+  std::vector<SecondMoment<double>> moments_;
   Eigen::MatrixXd mass_;
   TreeCholesky mass_factor_;
 };

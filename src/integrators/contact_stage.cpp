@@ -34,19 +34,19 @@ constexpr double kNear = 0.05;  // [m] a pair this close at the start takes part
 
 using Stage = ContactStage;
 
-// Moves stage and contacts to delta; G without contact forces into `forces`.
-void move_to(Stage& s, const Eigen::VectorXd& delta, Eigen::VectorXd& forces) {
-  s.dynamics.set_trial(delta.data());
+// G(delta, w) into `forces`, stage and contacts being at delta.
+void sum_forces(Stage& s, const Eigen::VectorXd& delta, const Eigen::VectorXd& w, Eigen::VectorXd& forces) {
   s.dynamics.residual(forces.data());
   double potential = 0;
   s.ws.joint_forces.add_implicit(s.control, joint_stage(s.dynamics), delta.data(), potential, forces.data(), nullptr);
-  s.ws.contact.set.evaluate(s.dynamics.trial());
+  s.ws.contact.set.add_forces(s.dynamics.trial(), w, forces.data());
 }
 
 // G(delta, w) into `forces`; leaves stage and contacts at delta.
 void evaluate(Stage& s, const Eigen::VectorXd& delta, const Eigen::VectorXd& w, Eigen::VectorXd& forces) {
-  move_to(s, delta, forces);
-  s.ws.contact.set.add_forces(s.dynamics.trial(), w, forces.data());
+  s.dynamics.set_trial(delta.data());
+  s.ws.contact.set.evaluate(s.dynamics.trial());
+  sum_forces(s, delta, w, forces);
 }
 
 // Contacts that have come into reach take part from here on.
@@ -60,8 +60,8 @@ void add_contacts(Stage& s) {
   c.set.count_touching();
 }
 
-// LU of dG/ddelta at the pose of the last `evaluate`. False: singular.                                    theory (8.6)
-bool factor(Stage& s, const Eigen::VectorXd& delta, const Eigen::VectorXd& w) {
+// dG/ddelta at the pose of the last `evaluate`, into ws.jacobian.                                         theory (8.6)
+void differentiate(Stage& s, const Eigen::VectorXd& delta, const Eigen::VectorXd& w) {
   Impl& ws = s.ws;
   ws.jacobian.setZero();
   s.dynamics.jacobian(ws.jacobian.data());
@@ -78,6 +78,12 @@ bool factor(Stage& s, const Eigen::VectorXd& delta, const Eigen::VectorXd& w) {
     ws.contact.metric_wanted = false;
   }
   ws.contact.set.add_jacobian(s.dynamics.trial(), w, ws.jacobian.data());
+}
+
+// Its LU factorisation. False: singular.
+bool factor(Stage& s, const Eigen::VectorXd& delta, const Eigen::VectorXd& w) {
+  Impl& ws = s.ws;
+  differentiate(s, delta, w);
   ws.lu.compute(ws.jacobian);
   const auto pivots = ws.lu.matrixLU().diagonal().cwiseAbs();
   return pivots.minCoeff() > 1e-14 * pivots.maxCoeff();
@@ -183,25 +189,6 @@ void linearise(Stage& s) {
   c.Q().noalias() = Z.transpose() * HZ;
 }
 
-// Moves the model of `linearise` to where the pose would be balanced, ws.direction away. Returns K there.
-double balance(Stage& s) {
-  Impl& ws = s.ws;
-  ContactScratch& c = ws.contact;
-  const int W = c.set.weight_count(), rows = 3 * c.set.size();
-  if (s.options.dissipation == Dissipation::contact) {
-    c.u.head(rows).noalias() -= c.U.topRows(rows) * ws.direction;
-    c.g.head(W).noalias() = c.UZ().transpose() * c.u.head(rows);
-    return 0.5 * c.u.head(rows).squaredNorm();
-  }
-  if (s.options.dissipation == Dissipation::total)
-    c.momentum.noalias() -= ws.gauss_newton.selfadjointView<Eigen::Upper>() * ws.direction;
-  else
-    c.momentum.noalias() -= c.metric * ws.direction;
-  c.g.head(W).noalias() = c.Z.leftCols(W).transpose() * c.momentum;
-  ws.trial_delta = s.dynamics.moved() - ws.direction;
-  return 0.5 * c.momentum.dot(ws.trial_delta);
-}
-
 // By how much could a first-order change of the weights lower K?  g.w - min over the polytope of g.w'     theory (8.10)
 double optimality_gap(const Stage& s, const Eigen::VectorXd& w) {
   const auto& c = s.ws.contact;
@@ -292,49 +279,191 @@ bool descend(Stage& s, SubstepResult& result) {
   return within_chart(ws.model.tree(), s.dynamics.trial());
 }
 
-// Newton's method on pose and weights together: G and K are linearised at the pose, the weights minimise the model of K
-// over the polytopes, the pose follows the model.                                              theory (8.17), (8.18)
+// --- Newton's method
+// --------------------------------------------------------------------------------------------------
+
+// out = M Y for a symmetric M with the sparsity of the tree and its upper triangle, rows of `count` numbers.
+void multiply_by_tree_matrix(const Tree& tree, const Eigen::MatrixXd& M, const double* Y, int count, double* out) {
+  std::fill(out, out + tree.nv * count, 0.0);
+  for (int b = 0; b < tree.nv; ++b) {
+    const double* y_b = Y + b * count;
+    double* out_b = out + b * count;
+    for (int s = 0; s < count; ++s) out_b[s] += M(b, b) * y_b[s];
+    for (int a = tree.dof_parent[static_cast<size_t>(b)]; a >= 0; a = tree.dof_parent[static_cast<size_t>(a)]) {
+      const double m = M(a, b);
+      const double* y_a = Y + a * count;
+      double* out_a = out + a * count;
+      for (int s = 0; s < count; ++s) {
+        out_a[s] += m * y_b[s];
+        out_b[s] += m * y_a[s];
+      }
+    }
+  }
+}
+
+// S = A^T B, rows of `count` numbers; S symmetric.
+void multiply_transposed(const double* A, const double* B, int rows, int count, double* S) {
+  std::fill(S, S + count * count, 0.0);
+  for (int r = 0; r < rows; ++r, A += count, B += count)
+    for (int i = 0; i < count; ++i) {
+      const double a = A[i];
+      double* row = S + i * count;
+      for (int j = 0; j < count; ++j) row[j] += a * B[j];
+    }
+}
+
+// Factors dG/ddelta and finds the quadratic model of K by the forces of the active contacts: Y = d delta/df, and the
+// matrix Q of the model by their weights. False: singular.
+bool model_of_forces(Stage& s) {
+  Impl& ws = s.ws;
+  ContactScratch& c = ws.contact;
+  differentiate(s, ws.delta, c.w);
+  if (!ws.tree_lu.factor(ws.jacobian.data())) return false;
+  const int columns = c.columns();
+  auto Y = c.Y();
+  c.set.force_rows(s.dynamics.trial(), Y.data());
+  ws.tree_lu.solve(Y.data(), columns);
+  auto S = c.S();
+  if (s.options.dissipation == Dissipation::contact) {
+    auto U = c.U.topRows(3 * c.set.size());
+    c.set.velocity_rows(s.dynamics, U);
+    c.UY().noalias() = U.lazyProduct(Y);
+    multiply_transposed(c.UY().data(), c.UY().data(), 3 * c.set.size(), columns, S.data());
+  } else {
+    if (s.options.dissipation == Dissipation::total)
+      s.dynamics.kinetic_hessian(ws.jacobian.data(), ws.gauss_newton.data());
+    const Eigen::MatrixXd& metric = s.options.dissipation == Dissipation::total ? ws.gauss_newton : c.metric;
+    multiply_by_tree_matrix(ws.model.tree(), metric, Y.data(), columns, c.KY().data());
+    multiply_transposed(Y.data(), c.KY().data(), ws.model.nv(), columns, S.data());
+  }
+  // Q = E^T S E, E the vertices of each slot
+  const int D = c.set.dimension(), V = c.set.vertex_count(), count = static_cast<int>(c.set.active().size());
+  auto Q = c.Q_active();
+  for (int y = 0; y < count; ++y) {
+    const auto E_y = c.set.vertices(c.set.active()[static_cast<size_t>(y)]);
+    for (int x = 0; x <= y; ++x) {
+      const auto E_x = c.set.vertices(c.set.active()[static_cast<size_t>(x)]);
+      for (int j = 0; j < V; ++j) {
+        for (int d = 0; d < D; ++d) {
+          double sum = 0;
+          for (int e = 0; e < D; ++e) sum += S(x * D + d, y * D + e) * E_y(e, j);
+          c.SE(d) = sum;
+        }
+        for (int i = 0; i < V; ++i) {
+          double sum = 0;
+          for (int d = 0; d < D; ++d) sum += E_x(d, i) * c.SE(d);
+          Q(x * V + i, y * V + j) = Q(y * V + j, x * V + i) = sum;
+        }
+      }
+    }
+  }
+  return true;
+}
+
+// g = dK/dw of the active contacts where the pose is balanced, ws.direction away, and K there.
+double slope_of_weights(Stage& s) {
+  Impl& ws = s.ws;
+  ContactScratch& c = ws.contact;
+  double K = 0;
+  auto y = c.y.head(c.columns());
+  if (s.options.dissipation == Dissipation::contact) {
+    auto u = c.u.head(3 * c.set.size());
+    c.set.velocities(s.dynamics, u);
+    u.noalias() -= c.U.topRows(u.size()) * ws.direction;
+    y = c.UY().transpose().lazyProduct(u);
+    K = 0.5 * u.squaredNorm();
+  } else {
+    ws.trial_delta = s.dynamics.moved() - ws.direction;
+    if (s.options.dissipation == Dissipation::total) {
+      s.dynamics.kinetic_gradient(c.momentum.data());
+      c.momentum.noalias() -= ws.gauss_newton.selfadjointView<Eigen::Upper>() * ws.direction;
+      K = s.dynamics.kinetic_energy();
+    } else {
+      c.momentum.noalias() = c.metric * ws.trial_delta;
+      K = 0.5 * c.momentum.dot(ws.trial_delta);
+    }
+    y = c.Y().transpose().lazyProduct(c.momentum);
+  }
+  const int D = c.set.dimension(), V = c.set.vertex_count();
+  for (size_t x = 0; x < c.set.active().size(); ++x) {
+    const Eigen::Index at = static_cast<Eigen::Index>(x);
+    c.g_active.segment(at * V, V) = c.set.vertices(c.set.active()[x]).transpose().lazyProduct(y.segment(at * D, D));
+    c.w_active.segment(at * V, V) = c.w.segment(c.set.active()[x] * V, V);
+  }
+  return K;
+}
+
+double active_gap(const ContactScratch& c) {
+  const int V = c.set.vertex_count();
+  double gap = 0;
+  for (int x = 0; x < std::ssize(c.set.active()); ++x) {
+    const auto g = c.g_active.segment(x * V, V);
+    gap += g.dot(c.w_active.segment(x * V, V)) - std::min(0.0, g.minCoeff());
+  }
+  return gap;
+}
+
+// Pose and weights together: G and K are linearised at the pose, the weights minimise the model of K over the
+// polytopes, the pose follows the model. The model is kept as long as it serves.                             theory
+// (8.17), (8.18)
 bool iterate(Stage& s, SubstepResult& result) {
   Impl& ws = s.ws;
   ContactScratch& c = ws.contact;
+  const int V = c.set.vertex_count(), D = c.set.dimension();
   c.metric_wanted = s.options.dissipation == Dissipation::effective;
   c.set.settle(c.w);
-  s.dynamics.coasting(ws.delta);
-  evaluate(s, ws.delta, c.w, ws.gradient);
-  double most = 0;  // what K may be at the solution
+  double most = 0;                     // what K may be at the solution
+  c.set.evaluate(s.dynamics.trial());  // `solve` is at the coasting pose
+  sum_forces(s, ws.delta, c.w, ws.gradient);
   for (int k = 0;; ++k) {
     add_contacts(s);
     c.set.hold(c.w);
-    if (!factor(s, ws.delta, c.w)) return false;
+    c.set.find_active();
+    if (!model_of_forces(s)) return false;
     const Residual residual = residual_of(ws.gradient, tolerance(s), ws);
     result.residual = residual.largest;
     if (!std::isfinite(residual.largest)) return false;
-    const double K = kinetic_energy(s);
-    linearise(s);
-    if (residual.small) {
-      result.optimality = optimality_gap(s, c.w);
-      if (result.optimality <= largest_gap(s, K)) return K <= most && within_chart(ws.model.tree(), s.dynamics.trial());
+    ws.direction = ws.gradient;
+    ws.tree_lu.solve(ws.direction.data());
+    const double K = slope_of_weights(s);
+    const double gap = result.optimality = active_gap(c);
+    const int W = c.active_weights();
+    auto Q = c.Q_active();
+    const auto g = c.g_active.head(W);
+    const auto w = c.w_active.head(W);
+    if (k == 0) {  // without contact forces K would be this; another branch of G = 0 has far more
+      c.Qdw.head(W).noalias() = Q * w;
+      most = kSameBranch * (K - g.dot(w) + 0.5 * w.dot(c.Qdw.head(W))) + kGap;
     }
+    if (residual.small && gap <= largest_gap(s, K))
+      return K <= most && within_chart(ws.model.tree(), s.dynamics.trial());
     if (k == kMostIterations) return false;
     ++result.iterations;
     ++result.outer;
 
-    ws.direction = ws.lu.solve(ws.gradient);
-    const double K_balanced = balance(s);
-    const int W = c.set.weight_count();
-    const auto w = c.w.head(W);
-    if (k == 0) {  // without contact forces K would be this; another branch of G = 0 has far more
-      c.Qdw.head(W).noalias() = c.Q() * w;
-      most = kSameBranch * (K_balanced - c.g.head(W).dot(w) + 0.5 * w.dot(c.Qdw.head(W))) + kGap;
+    if (W > 0) {
+      const double hold = kHold * Q.diagonal().maxCoeff();
+      Q.diagonal().array() += hold;
+      c.g_held.head(W) = g;
+      c.g_held.head(W).noalias() -= Q * w;
+      c.w_trial.head(W) = w;
+      result.qp_iterations +=
+          c.qp.solve(static_cast<int>(c.set.active().size()), V, Q.data(), c.g_held.data(), c.w_trial.data())
+              .iterations;
+      Q.diagonal().array() -= hold;
     }
-    const double largest = W > 0 ? c.Q().diagonal().maxCoeff() : 0;
-    improve_weights(s, kHold * largest, result);
-    ws.delta.noalias() += c.Z.leftCols(W) * c.dw.head(W);
+    for (int x = 0; x < std::ssize(c.set.active()); ++x) {
+      const int slot = c.set.active()[static_cast<size_t>(x)];
+      c.w_active.segment(x * V, V) = c.w_trial.segment(x * V, V) - c.w.segment(slot * V, V);
+      c.f.segment(x * D, D) = c.set.vertices(slot).lazyProduct(c.w_active.segment(x * V, V));
+      c.w.segment(slot * V, V) = c.w_trial.segment(x * V, V);
+    }
+    ws.delta += c.Y().lazyProduct(c.f.head(c.columns()));
     ws.delta -= ws.direction;
-    c.w.head(W) = c.w_trial.head(W);
-    move_to(s, ws.delta, ws.gradient);
+    s.dynamics.set_trial(ws.delta.data());
+    c.set.evaluate(s.dynamics.trial());
     c.set.keep_forces(c.w);
-    c.set.add_forces(s.dynamics.trial(), c.w, ws.gradient.data());
+    sum_forces(s, ws.delta, c.w, ws.gradient);
   }
 }
 

@@ -136,6 +136,7 @@ StepWorkspace::Impl::Impl(const Model& m, const ContactWorld& w)
       joint_hessian(jacobian),
       cholesky(m.tree().dof_parent),
       lu(m.nv()),
+      tree_lu(m.tree().dof_parent),
       contact(m, w),
       moving_control(m),
       unwanted(m.nv()),
@@ -169,6 +170,14 @@ void ContactScratch::reserve() {
   Q_.resize(weights * weights);
   Q_held_.resize(weights * weights);
   UZ_.resize(rows * weights);
+  const Eigen::Index columns = capacity_ * set.dimension(), nv = Z.rows();
+  Y_.resize(nv * columns);
+  KY_.resize(std::max<Eigen::Index>(nv, rows) * columns);
+  S_.resize(columns * columns);
+  f.resize(columns);
+  y.resize(columns);
+  w_active.resize(weights);
+  g_active.resize(weights);
 }
 
 void ContactScratch::solve_columns(const Eigen::PartialPivLU<Eigen::MatrixXd>& lu) {

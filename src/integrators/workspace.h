@@ -11,6 +11,7 @@
 #include "scree/step.h"
 #include "solvers/simplex_qp.h"
 #include "solvers/tree_cholesky.h"
+#include "solvers/tree_lu.h"
 
 namespace scree {
 
@@ -31,13 +32,24 @@ struct ContactScratch {
   Eigen::MatrixXd U;                               // 3 rows a slot, nv columns
   // Dense, without gaps, for the size the set has now.
   using Dense = Eigen::Map<Eigen::MatrixXd>;
+  // Newton's method, of the m = dimension() columns of the active slots and their weights alone.
+  using Rows = Eigen::Map<Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
+  int columns() const { return set.dimension() * static_cast<int>(set.active().size()); }
+  int active_weights() const { return set.vertex_count() * static_cast<int>(set.active().size()); }
+  Rows Y() { return {Y_.data(), metric.rows(), columns()}; }     // d delta/df = A^-1 J^T
+  Rows KY() { return {KY_.data(), metric.rows(), columns()}; }   // the metric of K times Y
+  Rows UY() { return {KY_.data(), 3 * set.size(), columns()}; }  // Dissipation::contact: velocities by f
+  Dense S() { return {S_.data(), columns(), columns()}; }        // Y^T KY
+  Dense Q_active() { return {Q_.data(), active_weights(), active_weights()}; }
+  Eigen::VectorXd f, y, w_active, g_active;
+  Eigen::Matrix<double, 6, 1> SE;
   Dense Q() { return {Q_.data(), set.weight_count(), set.weight_count()}; }
   Dense Q_held() { return {Q_held_.data(), set.weight_count(), set.weight_count()}; }
   Dense UZ() { return {UZ_.data(), 3 * set.size(), set.weight_count()}; }
 
  private:
   int capacity_ = 0;  // slots
-  Eigen::VectorXd Q_, Q_held_, UZ_;
+  Eigen::VectorXd Q_, Q_held_, UZ_, Y_, KY_, S_;
 };
 
 struct StepWorkspace::Impl {
@@ -60,6 +72,7 @@ struct StepWorkspace::Impl {
   Eigen::MatrixXd jacobian, gauss_newton, joint_hessian;
   TreeCholesky cholesky;
   Eigen::PartialPivLU<Eigen::MatrixXd> lu;
+  TreeLu tree_lu;
 
   ContactScratch contact;
 
