@@ -12,6 +12,7 @@ const std::vector<Study>& studies() {
       {"nmdp-table1", "Agreement of runs of different steps, two robots (Table I)", study_nmdp_table1},
       {"nmdp-cost", "Frame rate, outer iterations, smallest substep at 50 ms (Fig. 6)", study_nmdp_cost},
       {"nmdp-truth", "Every scheme against the converged motion: error by step and by work", study_nmdp_truth},
+      {"nmdp-drop", "Robosimian with 34 dofs stands and falls by 0.3 m at 1 to 50 ms", study_nmdp_drop},
       {"nmdp-convergence", "Sliding and dropped box: both discretisations meet as the step shrinks",
        study_nmdp_convergence},
   };

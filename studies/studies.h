@@ -36,6 +36,7 @@ StudyResult study_nmdp_table1(const StudyContext& context);
 StudyResult study_nmdp_truth(const StudyContext& context);
 StudyResult study_nmdp_cost(const StudyContext& context);
 StudyResult study_nmdp_stability(const StudyContext& context);
+StudyResult study_nmdp_drop(const StudyContext& context);
 StudyResult study_nmdp_convergence(const StudyContext& context);
 
 }  // namespace scree
