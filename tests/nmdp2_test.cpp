@@ -414,18 +414,18 @@ std::vector<State> states_of(test::ContactRobot& robot, const char* motion, doub
   return states;
 }
 
-// One step against 32 of a 32nd. Section 9 has medians of 0.97 to 1.05 over many walks; a few dozen states of one walk
-// and one jump are known less well, and it is the order of magnitude that error control lives on.
+// One step against 32 of a 32nd, over a walk and a jump. Section 9 has medians of 0.97 to 1.05 and 90th percentiles
+// of 1.1 to 1.6 over many more states; a hundred of them are known to some 20 %, and error control lives on the order
+// of magnitude: half to one and a half, and two and a half.
 TEST(TwoStages, TheErrorEstimateIsOne) {
   test::ContactRobot robot("robosimian-planar");
-  for (const char* motion : {"walk", "jump"}) {
-    const std::vector<State> states = states_of(robot, motion, 2.5);
-    for (const IntegratorType integrator : kTwoStages)
-      for (const double dt : {0.005, 0.02}) {
-        SCOPED_TRACE(std::string(motion) + " " + integrator_name(integrator) + " dt " + std::to_string(dt));
-        StepWorkspace workspace(robot.model, robot.world);
-        std::vector<double> ratio;
-        for (const State& start : states) {
+  for (const IntegratorType integrator : kTwoStages)
+    for (const double dt : {0.005, 0.02}) {
+      SCOPED_TRACE(std::string(integrator_name(integrator)) + " dt " + std::to_string(dt));
+      std::vector<double> ratio;
+      for (const char* motion : {"walk", "jump"})
+        for (const State& start : states_of(robot, motion, 2.5)) {  // leaves the motion in the control
+          StepWorkspace workspace(robot.model, robot.world);
           State once = start, often = start;
           StepOptions whole = options_of(integrator, dt);
           whole.max_halvings = 0;
@@ -437,17 +437,15 @@ TEST(TwoStages, TheErrorEstimateIsOne) {
           const double truth = mass_displacement(robot.model, often.q, once.q);
           if (report.error > 1e-9) ratio.push_back(truth / report.error);  // below, both are solver tolerances
         }
-        ASSERT_GT(ratio.size(), 30u);
-        std::printf(
-            "%s %s %.0f ms: true over estimated error, %zu states: 10 %% %.2f, median %.2f, 90 %% %.2f, "
-            "largest %.2f\n",
-            motion, integrator_name(integrator), 1e3 * dt, ratio.size(), quantile(ratio, 0.1), quantile(ratio, 0.5),
-            quantile(ratio, 0.9), quantile(ratio, 1));
-        EXPECT_GT(quantile(ratio, 0.5), 0.5);
-        EXPECT_LT(quantile(ratio, 0.5), 1.5);
-        EXPECT_LT(quantile(ratio, 0.9), 3);
-      }
-  }
+      ASSERT_GT(ratio.size(), 80u);
+      std::printf(
+          "%s %.0f ms: true over estimated error, %zu states: 10 %% %.2f, median %.2f, 90 %% %.2f, largest %.2f\n",
+          integrator_name(integrator), 1e3 * dt, ratio.size(), quantile(ratio, 0.1), quantile(ratio, 0.5),
+          quantile(ratio, 0.9), quantile(ratio, 1));
+      EXPECT_GT(quantile(ratio, 0.5), 0.5);
+      EXPECT_LT(quantile(ratio, 0.5), 1.5);
+      EXPECT_LT(quantile(ratio, 0.9), 2.5);
+    }
 }
 
 TEST(TwoStages, ErrorControlKeepsItsWordAndCostsMoreTheMoreIsAsked) {
