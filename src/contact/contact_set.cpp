@@ -315,6 +315,7 @@ void ContactSet::hold(const Eigen::VectorXd& w) {
   for (size_t s = 0; s < slots_.size(); ++s) {
     const Eigen::Index first = static_cast<Eigen::Index>(s) * vertices_;
     slots_[s].held = slots_[s].settled && w.segment(first, vertices_).sum() < kAll;
+    slots_[s].held_depth = slots_[s].depth;
     if (!slots_[s].held) continue;
     for (Eigen::Index k = first; k < first + vertices_; ++k) sizes_[static_cast<size_t>(k)] = local_.col(k).norm();
   }
@@ -362,23 +363,40 @@ void ContactSet::keep_forces(Eigen::VectorXd& w) {
   }
 }
 
-void ContactSet::take_out_impacts(const Kinematics<double>& kin, const Eigen::VectorXd& w,
-                                  const std::vector<double>& loads, Eigen::VectorXd& forces) {
+double ContactSet::share_in_ground(const Eigen::VectorXd& w) const {
+  constexpr double kLeft = 0.1;  // of the depth
+  double share = 1;
+  for (size_t s = 0; s < slots_.size(); ++s) {
+    const double before = slots_[s].held_depth + reach_, now = slots_[s].depth + reach_;
+    if (before > 0 && now <= 0 && w.segment(static_cast<Eigen::Index>(s) * vertices_, vertices_).sum() > 0)
+      share = std::min(share, (1 - kLeft) * before / (before - now));
+  }
+  return share;
+}
+
+void ContactSet::take_out_impacts(Discretisation& first, const Eigen::VectorXd& w, const State& state,
+                                  const std::vector<Twist<double>>& start, Eigen::VectorXd& forces) {
   constexpr double kMore = 2;  // a load may double within a step and still be no impact
-  const bool known = loads.size() == world_.pair_count();
+  const bool known = state.contact_loads.size() == world_.pair_count();
   scales_.resize(world_.pair_count());
   for (size_t pair = 0; pair < scales_.size(); ++pair)  // of pairs that are no slots: they bear nothing now
-    scales_[pair] = known && loads[pair] > 0 ? 1 : 1 / kGamma;
+    scales_[pair] = known && state.contact_loads[pair] > 0 ? 1 : 1 / kGamma;
   for (size_t s = 0; s < slots_.size(); ++s) {
     const Slot& slot = slots_[s];
     if (slot.depth <= -reach_) continue;
     const size_t pair = index(slot.point, slot.solid);
     const Wrench<double> W = wrench_of(s, w);
-    const double load = dot(slot.n, W.f), before = known ? loads[pair] : 0;
+    const double load = dot(slot.n, W.f), before = known ? state.contact_loads[pair] : 0;
     if (!(load > 0)) continue;
-    const double theta = std::min(1.0, kMore * before / load);
+    double theta = std::min(1.0, kMore * before / load);
+    // A foot that sinks when the step starts is not to be thrown up again.
+    const double u_n = dot(slot.n, velocity_at(start[static_cast<size_t>(slot.node)], slot.surface));
+    const double u_1 = dot(slot.n, first.point_velocity(slot.node, slot.surface));
+    const double u_c = u_n + (1 - kGamma) / kGamma * (u_1 - u_n);
+    if (u_n < 0 && u_c > 0) theta *= -u_n / (u_c - u_n);
     scales_[pair] = (1 - (1 - kGamma) * theta) / kGamma;
-    for_path(slot.node, [&](size_t a) { forces(static_cast<Eigen::Index>(a)) += (1 - theta) * dot(kin.xi[a], W); });
+    for_path(slot.node,
+             [&](size_t a) { forces(static_cast<Eigen::Index>(a)) += (1 - theta) * dot(first.trial().xi[a], W); });
   }
 }
 

@@ -63,11 +63,11 @@ class ContactSet {
   // Jacobian of the counted surface points of bodies moving with kin.xi, 3 rows a slot.
   void point_jacobian(const Kinematics<double>& kin, Eigen::Ref<Eigen::MatrixXd> J) const;
 
-  // The second stage of a step, theory (9.3). Of the forces f at this pose, a pair that carried the load f_n at the
-  // start of the step keeps the share theta = min(1, 2 f_n / f); the accelerations of the rest, J^T (1 - theta) f, are
-  // added to `forces`. In the next selection its forces count (1 - (1 - gamma) theta) / gamma times.
-  void take_out_impacts(const Kinematics<double>& kin, const Eigen::VectorXd& w, const std::vector<double>& loads,
-                        Eigen::VectorXd& forces);
+  // The second stage of a step, theory (9.3), (9.10). Of the forces f at this pose, a pair that carried the load f_n at
+  // the start of the step keeps the share theta = min(1, 2 f_n / f); the accelerations of the rest, J^T (1 - theta) f,
+  // are added to `forces`. In the next selection its forces count (1 - (1 - gamma) theta) / gamma times.
+  void take_out_impacts(Discretisation& first, const Eigen::VectorXd& w, const State& state,
+                        const std::vector<Twist<double>>& start, Eigen::VectorXd& forces);
 
   // Slots whose force Newton's method may hold while the pose moves. A slot with weight that does not use all that its
   // polytope offers has a force that does not depend on how deep it is, theory (8.18). `settle` takes the slots with
@@ -78,6 +78,9 @@ class ContactSet {
   void settle_none();
   void hold(const Eigen::VectorXd& w);
   void keep_forces(Eigen::VectorXd& w);
+  // The share of the way from the pose of the last `hold` to this one that leaves every slot with weight in the ground,
+  // at a tenth of its depth; 1 if they all are.
+  double share_in_ground(const Eigen::VectorXd& w) const;
 
   // Contacts in the ground or with a force, ordered by point and solid.
   void report(const Kinematics<double>& kin, const Eigen::VectorXd& w, std::vector<Contact>& out);
@@ -87,6 +90,7 @@ class ContactSet {
     int point, solid, node;
     double scale;        // of its forces
     bool settled, held;  // see settle, hold
+    double held_depth;   // [m] at the last hold
     bool counted;        // takes part in the kinetic energy
     // at the trial pose, positions relative to the origin of the kinematics
     double depth;

@@ -28,7 +28,8 @@ constexpr int kPatience = 10;  // directions of a zeroth-order projection that m
 constexpr int kMostIterations = 30;  // of `iterate`: it takes 2 to 10, or wanders
 constexpr double kHold = 1e-9;       // of the largest diagonal entry: holds weights that the forces do not determine
 constexpr double kSameBranch = 4;
-constexpr double kShare = 0.01;  // of the accuracy asked for
+constexpr double kShare = 0.01;     // of the accuracy asked for
+constexpr double kShortest = 0.01;  // [s] shorter stages are solved as well as one of this length
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNear = 0.05;  // [m] a pair this close at the start takes part from the start
 
@@ -92,12 +93,12 @@ bool factor(Stage& s, const Eigen::VectorXd& delta, const Eigen::VectorXd& w) {
 // [m/s^2, rad/s^2] and [J]: how well a stage is to be solved. With an accuracy to reach, a hundredth of it is enough:
 // an unbalanced acceleration a displaces by a h^2, a gap E leaves a velocity sqrt(2 E/m).              theory (9.9)
 double tolerance(const Stage& s) {
-  const double slack = kShare * s.ws.accuracy / (s.dynamics.h() * s.dynamics.h());
-  return std::max(s.options.tolerance, slack);
+  const double h = std::max(s.dynamics.h(), kShortest);
+  return std::max(s.options.tolerance, kShare * s.ws.accuracy / (h * h));
 }
 double largest_gap(const Stage& s, double K) {
   const double mass = s.options.dissipation == Dissipation::contact ? 1 : s.ws.model.total_mass();
-  const double speed = kShare * s.ws.accuracy / s.dynamics.h();
+  const double speed = kShare * s.ws.accuracy / std::max(s.dynamics.h(), kShortest);
   return std::max(kGap + kRelativeGap * K, 0.5 * mass * speed * speed);
 }
 
@@ -458,10 +459,16 @@ bool iterate(Stage& s, SubstepResult& result) {
       c.f.segment(x * D, D) = c.set.vertices(slot).lazyProduct(c.w_active.segment(x * V, V));
       c.w.segment(slot * V, V) = c.w_trial.segment(x * V, V);
     }
-    ws.delta += c.Y().lazyProduct(c.f.head(c.columns()));
+    ws.direction -= c.Y().lazyProduct(c.f.head(c.columns()));
     ws.delta -= ws.direction;
     s.dynamics.set_trial(ws.delta.data());
     c.set.evaluate(s.dynamics.trial());
+    // A model made deep in the ground stops a foot before it gets there, in the air, where it has no force.
+    if (const double share = c.set.share_in_ground(c.w); share < 1) {
+      ws.delta += (1 - share) * ws.direction;
+      s.dynamics.set_trial(ws.delta.data());
+      c.set.evaluate(s.dynamics.trial());
+    }
     c.set.keep_forces(c.w);
     sum_forces(s, ws.delta, c.w, ws.gradient);
   }

@@ -52,10 +52,11 @@ SubstepResult substep_nmdp2(Discretisation& dynamics, const Control& control, co
   if (!solve(first, state.contact_weights, result)) return result;
   ws.rates = (ws.delta - dynamics.joint_rest()) / dynamics.h() - (1 - kGamma) * dynamics.joint_coast();
 
-  // Second stage, up to t + h: without the accelerations of contacts that carried no such load before.   theory (9.3)
+  // Second stage, up to t + h: without the accelerations of contacts that carried no such load before,
+  // or that would leap.                                                                          theory (9.3), (9.10)
   ContactScratch& c = ws.contact;
   ws.unwanted.setZero();
-  c.set.take_out_impacts(dynamics.trial(), c.w, state.contact_loads, ws.unwanted);
+  c.set.take_out_impacts(dynamics, c.w, state, ws.dynamics.impl().body_twists(state.v.data()), ws.unwanted);
   c.set.store(c.w, ws.stage_weights, ws.stage_loads);
   if (!ws.unwanted.isZero(0) && !dynamics.divide_by_mass(ws.unwanted.data())) return result;
   if (!dynamics.begin_second(ws.unwanted.data())) return result;
