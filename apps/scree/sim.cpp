@@ -19,19 +19,19 @@ using Json = nlohmann::ordered_json;
 
 struct SimOptions {
   std::string scene, integrator, out, html, ghost;
-  std::optional<double> dt, duration;
+  std::optional<double> dt, duration, accuracy, output;
   ModelFlags model;
   bool json = false, quiet = false;
 };
 
 // What both the table and the JSON object tell.
 struct Summary {
-  size_t steps;
+  long long steps;
   long long subdivided, iterations;
   double iterations_per_step, speed, energy, energy_change;
 
-  explicit Summary(const Run& run)
-      : steps(run.rows() - 1),
+  Summary(const Run& run, bool controlled)
+      : steps(controlled ? run.totals.steps : static_cast<long long>(run.rows()) - 1),
         subdivided(std::count_if(run.substeps.begin(), run.substeps.end(), [](int n) { return n > 1; })),
         iterations(std::accumulate(run.iterations.begin(), run.iterations.end(), 0LL)),
         iterations_per_step(steps ? static_cast<double>(iterations) / static_cast<double>(steps) : 0),
@@ -47,7 +47,8 @@ std::string failure_of(const Run& run) {
 }
 
 void print_summary(const Scene& scene, const Run& run, const SimOptions& options) {
-  const Summary summary(run);
+  const bool controlled = scene.output > 0;
+  const Summary summary(run, controlled);
   Json json;
   json["title"] = run.title;
   json["scene"] = scene.file.string();
@@ -55,7 +56,7 @@ void print_summary(const Scene& scene, const Run& run, const SimOptions& options
   json["status"] = run_status_name(run.status);
   json["failure"] = run.status == RunStatus::complete ? Json() : Json(failure_of(run));
   json["integrator"] = integrator_name(scene.options.integrator);
-  json["dt"] = scene.options.dt;
+  json["dt"] = controlled ? Json() : Json(scene.options.dt);
   json["duration"] = scene.duration;
   json["dofs"] = scene.model.nv();
   json["total_mass"] = scene.model.total_mass();
@@ -66,7 +67,15 @@ void print_summary(const Scene& scene, const Run& run, const SimOptions& options
   json["potential_energy"] = run.potential_energy.back();
   json["energy_change"] = summary.energy_change;
   json["steps"] = summary.steps;
-  json["subdivided_steps"] = summary.subdivided;
+  json["subdivided_steps"] = controlled ? Json() : Json(summary.subdivided);
+  if (estimates_error(scene.options.integrator)) {
+    json["accuracy"] = scene.options.accuracy;
+    json["output"] = controlled ? Json(scene.output) : Json();
+    json["rejected"] = run.totals.rejected;
+    json["stages"] = run.totals.stages;
+    json["smallest_step"] = run.totals.smallest_step;
+    json["largest_step"] = run.totals.largest_step;
+  }
   json["iterations"] = summary.iterations;
   if (has_contact(run)) {
     const ContactSummary contact = summarise_contacts(run);
@@ -83,16 +92,26 @@ void print_summary(const Scene& scene, const Run& run, const SimOptions& options
   print_json(json);
 }
 
+// "50 of 0.02 s (rk4), 3 subdivided"
+std::string describe_steps(const Scene& scene, const Run& run, const Summary& summary) {
+  const char* integrator = integrator_name(scene.options.integrator);
+  if (scene.output == 0)
+    return fmt::format("{} of {:.6g} s ({}), {} subdivided", summary.steps, scene.options.dt, integrator,
+                       summary.subdivided);
+  return fmt::format("{} of {:.3g} to {:.3g} s ({}, accuracy {:.3g} m), {} tries rejected", summary.steps,
+                     run.totals.smallest_step, run.totals.largest_step, integrator, scene.options.accuracy,
+                     run.totals.rejected);
+}
+
 void print_table(const Scene& scene, const Run& run) {
-  const Summary summary(run);
+  const Summary summary(run, scene.output > 0);
   std::vector<std::pair<std::string, std::string>> pairs = {
       {"title", run.title},
       {"model", fmt::format("{}, {} dofs, {:.6g} kg", scene.model.name(), scene.model.nv(), scene.model.total_mass())},
       {"status", run_status_name(run.status)},
       {"final time", fmt::format("{:.6g} s", run.time.back())},
       {"energy", fmt::format("{:.6g} J, changed by {:.3g} J", summary.energy, summary.energy_change)},
-      {"steps", fmt::format("{} of {:.6g} s ({}), {} subdivided", summary.steps, scene.options.dt,
-                            integrator_name(scene.options.integrator), summary.subdivided)},
+      {"steps", describe_steps(scene, run, summary)},
       {"iterations", fmt::format("{}, {:.2f} per step", summary.iterations, summary.iterations_per_step)}};
   if (has_contact(run)) {
     const ContactSummary contact = summarise_contacts(run);
@@ -109,6 +128,8 @@ int simulate(const SimOptions& options) {
   SceneOverrides overrides;
   overrides.dt = options.dt;
   overrides.duration = options.duration;
+  overrides.accuracy = options.accuracy;
+  overrides.output = options.output;
   if (!options.integrator.empty()) overrides.integrator = integrator_from_name(options.integrator);
   overrides.search_path = options.model.paths();
   overrides.repair_inertia = options.model.repair_inertia;
@@ -147,12 +168,17 @@ void add_sim(CLI::App& app, Action& action) {
   auto options = std::make_shared<SimOptions>();
   verb->add_option("scene", options->scene, "Scene file (.toml)")->required()->type_name("SCENE.toml");
   verb->add_option("--dt", options->dt, "Time step [s], in place of the scene's")->type_name("S");
+  verb->add_option("--accuracy", options->accuracy,
+                   "Largest local error [m], in place of the scene's; without --dt the step follows from it")
+      ->type_name("M");
+  verb->add_option("--output", options->output, "Time between rows [s] where the step follows from the accuracy")
+      ->type_name("S");
   verb->add_option("--duration", options->duration, "Simulated time [s], in place of the scene's")->type_name("S");
   verb->add_option("--integrator", options->integrator, "In place of the scene's, one of: " + integrator_names())
       ->type_name("NAME");
   options->model.add_search_path(*verb);
   options->model.add_repair_inertia(*verb);
-  add_output(*verb, "--out", options->out, "Write the recording as HDF5, one row per step", "RUN.h5");
+  add_output(*verb, "--out", options->out, "Write the recording as HDF5, a row per step or output time", "RUN.h5");
   add_output(*verb, "--html", options->html, "Write a replay that opens offline in a browser", "REPLAY.html");
   add_ghost(*verb, options->ghost)->needs("--html");
   verb->add_flag("--json", options->json, "Print one JSON object (SI units) on stdout");

@@ -17,6 +17,15 @@ enum class RunStatus {
 };
 const char* run_status_name(RunStatus status);
 
+// Of a whole run. Not stored in run files, whose settings tell it.
+struct RunTotals {
+  long long steps = 0;       // accepted substeps
+  long long rejected = 0;    // tries that failed or were not accurate enough
+  long long stages = 0;      // solved, failed tries included
+  double smallest_step = 0;  // [s] of the accepted substeps
+  double largest_step = 0;   // [s]
+};
+
 // One row per recorded instant; row 0 is the initial state (energies are its own, other report columns are zero).
 struct Run {
   std::string title;
@@ -40,6 +49,7 @@ struct Run {
   Environment environment;  // for the replay
   double wall_time = 0;     // [s], of the stepping alone
   std::uint64_t final_state_hash = 0;
+  RunTotals totals;
   size_t rows() const { return time.size(); }
 };
 

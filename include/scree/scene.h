@@ -14,6 +14,8 @@ namespace scree {
 struct SceneOverrides {
   std::optional<double> dt;        // [s]
   std::optional<double> duration;  // [s]
+  std::optional<double> accuracy;  // [m]; > 0 without `dt`: the engine chooses the step
+  std::optional<double> output;    // [s]
   std::optional<IntegratorType> integrator;
   std::vector<std::filesystem::path> search_path;  // searched before the scene's own
   bool repair_inertia = false;
@@ -25,6 +27,9 @@ struct Scene {
   Model model;
   ImportReport import_report;
   StepOptions options;
+  // > 0 [s]: the engine chooses the step by options.accuracy, up to options.dt, and records at multiples of `output`.
+  // 0: steps of options.dt, all recorded.
+  double output = 0;
   Eigen::VectorXd q0, v0;  // initial state
   Control control;
   ContactWorld world;   // no solids: no contact

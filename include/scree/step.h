@@ -28,6 +28,7 @@ enum class IntegratorType {
 };
 bool knows_contact(IntegratorType type);
 bool estimates_error(IntegratorType type);
+void check_accuracy(IntegratorType type);  // throws InputError if it does not, names those that do
 // Throws InputError if the integrator knows no contact, or needs the derivative of the law and the law offers none.
 void check_contact(IntegratorType type, const ContactLaw& law);
 
@@ -40,24 +41,25 @@ enum class Dissipation {
 };
 const char* dissipation_name(Dissipation dissipation);
 Dissipation dissipation_from_name(std::string_view name);  // throws InputError that lists the names
-// How a stage with contact is solved. Both end at the same forces.                                          theory
-// (8.13)
+// How a stage with contact is solved. Both end at the same forces.                                     theory section 8
 enum class ContactSolver {
   newton,  // pose and forces together, one factorisation an iteration; falls back on `pgm`
   pgm,     // the projected gradient method of the NMDP paper; always used for laws without derivatives
 };
+const char* contact_solver_name(ContactSolver solver);
+ContactSolver contact_solver_from_name(std::string_view name);  // throws InputError that lists the names
 const char* integrator_name(IntegratorType type);
 std::string integrator_names();                              // all of them: "pbd, ne, ..."
 IntegratorType integrator_from_name(std::string_view name);  // throws InputError that lists the names
 
 struct StepOptions {
-  IntegratorType integrator = IntegratorType::pbd;
-  double dt = 0.01;                  // > 0 [s], at most 10
-  Vec3 gravity = Vec3(0, 0, -9.81);  // [m/s^2]
-  double tolerance = 1e-8;           // > 0 [m/s^2, rad/s^2], largest unbalanced acceleration a step may leave
-  int max_iterations = 50;           // >= 1, Newton iterations before the step is halved
-  int max_halvings = 12;             // >= 0, how often one step may be halved: smallest substep dt / 2^n
-  double max_turn = 0.5;             // in (0, 1] [rad], a body predicted to turn more in one substep: halve it first
+  IntegratorType integrator = IntegratorType::pbd;  // for models in the air; scenes take pbd-nmdp2
+  double dt = 0.01;                                 // > 0 [s], at most 10
+  Vec3 gravity = Vec3(0, 0, -9.81);                 // [m/s^2]
+  double tolerance = 1e-8;  // > 0 [m/s^2, rad/s^2], largest unbalanced acceleration a step may leave
+  int max_iterations = 50;  // >= 1, Newton iterations before the step is halved
+  int max_halvings = 12;    // >= 0, how often one step may be halved: smallest substep dt / 2^n
+  double max_turn = 0.5;    // in (0, 1] [rad], a body predicted to turn more in one substep: halve it first
   // Integrators that estimate their error (ne-nmdp2, pbd-nmdp2):
   double accuracy = 1e-4;  // in [0, 1] [m], largest estimated error of a substep, root mean square over the mass of the
                            // robot, theory (9.7); a substep that exceeds it is halved. 0: whatever dt leads to
@@ -82,7 +84,7 @@ struct StepReport {
   int rejected = 0;                               // tries that failed or were not accurate enough and were halved
   int inaccurate = 0;                             // of these, not accurate enough
   int stages = 0;                                 // stages solved, failed tries included
-  double smallest_step = 0;                       // [s] of the accepted substeps
+  double smallest_step = 0, largest_step = 0;     // [s] of the accepted substeps
   double residual = std::numeric_limits<double>::quiet_NaN();  // [m/s^2, rad/s^2] worst substep; of a failed step,
                                                                // where its last try ended
   double kinetic_energy = 0;                                   // [J] at the end of the step
@@ -120,5 +122,10 @@ class StepWorkspace {
 // check_contact.
 [[nodiscard]] StepReport step(const Model& model, const Control& control, const StepOptions& options, State& state,
                               StepWorkspace& workspace);
+
+// Advances `state` by ONE substep of at most options.dt, which is halved until it is accurate enough. state.last_step
+// says how long it is. Otherwise as step().
+[[nodiscard]] StepReport advance(const Model& model, const Control& control, const StepOptions& options, State& state,
+                                 StepWorkspace& workspace);
 
 }  // namespace scree

@@ -20,6 +20,8 @@ constexpr const char* kIntegratorNames[] = {
 
 constexpr const char* kDissipationNames[] = {"contact", "total", "effective"};  // in the order of Dissipation
 
+constexpr const char* kContactSolverNames[] = {"newton", "pgm"};  // in the order of ContactSolver
+
 // The fastest any body turns [rad/s]. Leaves `ws.dynamics` at the state.
 double largest_turn_rate(const State& state, StepWorkspace::Impl& ws) {
   ws.dynamics.set_position(state.q);
@@ -95,6 +97,15 @@ Dissipation dissipation_from_name(std::string_view name) {
     if (name == kDissipationNames[k]) return static_cast<Dissipation>(k);
   throw InputError(
       fmt::format("dissipation \"{}\" is unknown, expected one of: {}", name, fmt::join(kDissipationNames, ", ")));
+}
+
+const char* contact_solver_name(ContactSolver solver) { return kContactSolverNames[static_cast<int>(solver)]; }
+
+ContactSolver contact_solver_from_name(std::string_view name) {
+  for (size_t k = 0; k < std::size(kContactSolverNames); ++k)
+    if (name == kContactSolverNames[k]) return static_cast<ContactSolver>(k);
+  throw InputError(
+      fmt::format("solver \"{}\" is unknown, expected one of: {}", name, fmt::join(kContactSolverNames, ", ")));
 }
 
 const char* step_status_name(StepStatus status) {
@@ -207,6 +218,15 @@ void StepWorkspace::Impl::poison() {
 bool knows_contact(IntegratorType type) { return type >= IntegratorType::ne_mdp; }
 bool estimates_error(IntegratorType type) { return type >= IntegratorType::ne_nmdp2; }
 
+void check_accuracy(IntegratorType type) {
+  if (!estimates_error(type))
+    throw InputError(
+        fmt::format("integrator \"{}\" does not estimate its error, which accuracy asks for, expected one of: {}",
+                    integrator_name(type),
+                    fmt::join(std::begin(kIntegratorNames) + static_cast<int>(IntegratorType::ne_nmdp2),
+                              std::end(kIntegratorNames), ", ")));
+}
+
 void check_contact(IntegratorType type, const ContactLaw& law) {
   if (!knows_contact(type))
     throw InputError(fmt::format("integrator \"{}\" knows no contact, expected one of: {}", integrator_name(type),
@@ -229,11 +249,13 @@ StepWorkspace::~StepWorkspace() = default;
 StepWorkspace::StepWorkspace(StepWorkspace&&) noexcept = default;
 StepWorkspace& StepWorkspace::operator=(StepWorkspace&&) noexcept = default;
 
+namespace {
+
 // A step is done in substeps of dt / 2^level. A substep that fails, or that would turn a body too far, is halved; once
 // both halves are done the next one is tried at double size again (Algorithm 2 of the NMDP paper, as a loop). The
-// history in `state` carries the true size of the last substep.
-StepReport step([[maybe_unused]] const Model& model, const Control& control, const StepOptions& options, State& state,
-                StepWorkspace& workspace) {
+// history in `state` carries the true size of the last substep. With `once` the first substep ends the step.
+StepReport take_steps([[maybe_unused]] const Model& model, const Control& control, const StepOptions& options,
+                      bool once, State& state, StepWorkspace& workspace) {
   StepWorkspace::Impl& ws = workspace.impl();
   assert(&model == &ws.model);
   if (ws.has_contact()) check_contact(options.integrator, *ws.world.law);
@@ -281,9 +303,11 @@ StepReport step([[maybe_unused]] const Model& model, const Control& control, con
     report.optimality = std::max(report.optimality, result.optimality);
     report.error = std::max(report.error, result.error);
     report.smallest_step = std::min(report.smallest_step, h);
+    report.largest_step = std::max(report.largest_step, h);
     ++report.substeps;
     done += whole >> level;
     state.time = ws.before.time + options.dt * (static_cast<double>(done) / static_cast<double>(whole));
+    if (once) break;
     // A pair of halves is done: the next substep may be twice as long. Under error control it must promise to be
     // accurate, its error being that of the last one times 2^3 with some luck.
     const auto pair_done = [&] { return level > 0 && done % (whole >> (level - 1)) == 0; };
@@ -301,6 +325,18 @@ StepReport step([[maybe_unused]] const Model& model, const Control& control, con
   report.kinetic_energy = ws.dynamics.kinetic_energy(state.v);
   report.potential_energy = ws.dynamics.gravity_energy(options.gravity) + ws.joint_forces.stop_energy(state.q.data());
   return report;
+}
+
+}  // namespace
+
+StepReport step(const Model& model, const Control& control, const StepOptions& options, State& state,
+                StepWorkspace& workspace) {
+  return take_steps(model, control, options, false, state, workspace);
+}
+
+StepReport advance(const Model& model, const Control& control, const StepOptions& options, State& state,
+                   StepWorkspace& workspace) {
+  return take_steps(model, control, options, true, state, workspace);
 }
 
 }  // namespace scree

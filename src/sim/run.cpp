@@ -10,10 +10,15 @@
 #include "control/joint_forces.h"
 #include "scree/dynamics.h"
 #include "sim/build_info.h"
+#include "sim/dense_output.h"
 #include "sim/run_contacts.h"
 
 namespace scree {
 namespace {
+
+// The controller of the step, E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.8.
+constexpr double kFirstStep = 0.01;                                         // [s]
+constexpr double kSafety = 0.9, kSmallestFactor = 0.2, kLargestFactor = 2;  // of the next step over the last
 
 // Row k is at k dt, the last one at the duration. A last step shorter than a trillionth of the duration is rounding
 // (1.1 / 0.1 = 11.000000000000002) and is not taken.
@@ -61,22 +66,42 @@ void record_contacts(Run& run, const std::vector<Contact>& contacts, const StepR
   run.first_contact.push_back(run.contacts.size());
 }
 
-// No step led to the initial state: its energies are real, all else is zero.
-StepReport initial_report(const Scene& scene, const State& state) {
-  Dynamics dynamics(scene.model);
-  dynamics.set_position(state.q);
-  StepReport report;
-  report.residual = 0;
-  report.kinetic_energy = dynamics.kinetic_energy(state.v);
-  report.potential_energy =
-      dynamics.gravity_energy(scene.options.gravity) + JointForces(scene.model).stop_energy(state.q.data());
-  return report;
+void count(RunTotals& totals, const StepReport& report) {
+  totals.smallest_step =
+      totals.steps == 0 ? report.smallest_step : std::min(totals.smallest_step, report.smallest_step);
+  totals.largest_step = std::max(totals.largest_step, report.largest_step);
+  totals.steps += report.substeps;
+  totals.rejected += report.rejected;
+  totals.stages += report.stages;
 }
+
+std::string describe_failure(const State& state, const StepReport& report) {
+  return fmt::format("the step from {:.6g} s did not converge: {} tries rejected, residual {:.3g} m/s^2, rad/s^2",
+                     state.time, report.rejected, report.residual);
+}
+
+// Energies of states that no step ends at.
+class Energies {
+ public:
+  explicit Energies(const Scene& scene)
+      : gravity_(scene.options.gravity), dynamics_(scene.model), joint_forces_(scene.model) {}
+  void fill(const State& state, StepReport& report) {
+    dynamics_.set_position(state.q);
+    report.kinetic_energy = dynamics_.kinetic_energy(state.v);
+    report.potential_energy = dynamics_.gravity_energy(gravity_) + joint_forces_.stop_energy(state.q.data());
+  }
+
+ private:
+  Vec3 gravity_;
+  Dynamics dynamics_;
+  JointForces joint_forces_;
+};
 
 void add_settings(Run& run, const Scene& scene, const std::string& failure) {
   const auto add = [&](const char* name, std::string value) { run.settings.emplace_back(name, std::move(value)); };
   const StepOptions& options = scene.options;
-  const size_t steps = run.rows() - 1;
+  const RunTotals& totals = run.totals;
+  const bool controlled = scene.output > 0;
   const auto subdivided = std::count_if(run.substeps.begin(), run.substeps.end(), [](int n) { return n > 1; });
   add("status", run_status_name(run.status));
   if (!failure.empty()) add("failure", failure);
@@ -84,13 +109,21 @@ void add_settings(Run& run, const Scene& scene, const std::string& failure) {
   add("degrees of freedom", fmt::format("{}", scene.model.nv()));
   add("total mass", fmt::format("{:.6g} kg", scene.model.total_mass()));
   add("integrator", integrator_name(options.integrator));
-  add("dt", fmt::format("{:.6g} s", options.dt));
+  if (!controlled) add("dt", fmt::format("{:.6g} s", options.dt));
+  if (estimates_error(options.integrator))
+    add("accuracy", options.accuracy > 0 ? fmt::format("{:.6g} m", options.accuracy) : "off");
+  if (controlled) add("output", fmt::format("{:.6g} s", scene.output));
   add("duration", fmt::format("{:.6g} s", scene.duration));
   add("gravity",
       fmt::format("{:.6g}, {:.6g}, {:.6g} m/s^2", options.gravity.x(), options.gravity.y(), options.gravity.z()));
   add("tolerance", fmt::format("{:.3g} m/s^2, rad/s^2", options.tolerance));
-  add("steps", fmt::format("{}", steps));
-  add("subdivided steps", fmt::format("{}", subdivided));
+  add("steps", fmt::format("{}", controlled ? totals.steps : static_cast<long long>(run.rows()) - 1));
+  if (!controlled) add("subdivided steps", fmt::format("{}", subdivided));
+  if (estimates_error(options.integrator)) {
+    add("rejected tries", fmt::format("{}", totals.rejected));
+    add("stages", fmt::format("{}", totals.stages));
+    add("smallest and largest step", fmt::format("{:.4g}, {:.4g} s", totals.smallest_step, totals.largest_step));
+  }
   add("iterations", fmt::format("{}", std::accumulate(run.iterations.begin(), run.iterations.end(), 0LL)));
   if (has_contact(run)) {
     const ContactSummary summary = summarise_contacts(run);
@@ -121,13 +154,120 @@ const char* run_status_name(RunStatus status) {
   return "?";
 }
 
+namespace {
+
+struct Runner {
+  const Scene& scene;
+  const RunProgress& progress;
+  StepOptions options;
+  State state;
+  StepWorkspace workspace;
+  Run& run;
+  std::string failure;
+  std::chrono::steady_clock::duration stepping{};
+
+  // One call of step() or advance(), timed and counted. False if it failed.
+  template <class Take> bool take(Take&& step_once, StepReport& report) {
+    const auto start = std::chrono::steady_clock::now();
+    report = step_once(scene.model, scene.control, options, state, workspace);
+    stepping += std::chrono::steady_clock::now() - start;
+    if (report.converged()) {
+      count(run.totals, report);
+      return true;
+    }
+    run.status = RunStatus::step_failed;
+    failure = describe_failure(state, report);
+    return false;
+  }
+
+  void keep(const State& at, const StepReport& report) {
+    record(run, at, report);
+    record_contacts(run, workspace.contacts(), report);
+  }
+
+  // Steps of dt, a row each.
+  void run_fixed() {
+    const Schedule schedule(scene.options.dt, scene.duration);
+    for (size_t row = 1; row <= schedule.steps; ++row) {
+      options.dt = schedule.step(row);
+      StepReport report;
+      if (!take(step, report)) return;
+      state.time = schedule.time(row);  // k dt, not a sum that drifts
+      keep(state, report);
+      if (progress && !progress(state.time, scene.duration) && row < schedule.steps) {
+        run.status = RunStatus::interrupted;
+        return;
+      }
+    }
+  }
+
+  // Steps as long as the accuracy allows, rows at multiples of `output` from the dense output of the step they fall in.
+  void run_controlled() {
+    const Schedule rows(scene.output, scene.duration);
+    const double end = scene.duration, largest = scene.options.dt;
+    DenseOutput between(scene.model);
+    Energies energies(scene);
+    State start = state, at = state;
+    StepReport since;  // the last row
+    since.residual = 0;
+    size_t row = 1;
+    double proposal = std::min(kFirstStep, largest);
+    while (state.time < end) {
+      // No last step that is much shorter than the one before.
+      const double left = end - state.time;
+      options.dt = left <= 1.01 * proposal ? left : std::min(proposal, 0.5 * left);
+      start.time = state.time;
+      start.q = state.q;
+      start.v = state.v;
+      StepReport report;
+      if (!take(advance, report)) break;
+      if (end - state.time <= 1e-12 * end) state.time = end;  // rounding
+      proposal = std::min(largest, state.last_step * step_factor(report));
+      add(report, since);
+      between.set_step(start, state);
+      for (; row <= rows.steps && rows.time(row) <= state.time; ++row) {
+        between.sample(rows.time(row), at);
+        energies.fill(at, since);
+        keep(at, since);
+        since.iterations = since.substeps = since.rejected = since.outer = 0;  // told once
+      }
+      if (progress && !progress(state.time, end) && state.time < end) {
+        run.status = RunStatus::interrupted;
+        break;
+      }
+    }
+    if (state.time > run.time.back()) {  // where a run that did not complete ended
+      energies.fill(state, since);
+      keep(state, since);
+    }
+  }
+
+  // What the next step may be longer than the last one, whose error is proportional to the third power of its length
+  // where the motion is smooth, theory (9.6). After a rejection it does not grow.
+  double step_factor(const StepReport& report) const {
+    if (report.error <= 0) return report.rejected > 0 ? 1 : kLargestFactor;
+    const double factor = kSafety * std::cbrt(options.accuracy / report.error);
+    return std::clamp(factor, kSmallestFactor, report.rejected > 0 ? 1 : kLargestFactor);
+  }
+
+  // Counts add up until a row tells them, all else is of the last step.
+  static void add(const StepReport& report, StepReport& since) {
+    const StepReport before = since;
+    since = report;
+    since.iterations += before.iterations;
+    since.substeps += before.substeps;
+    since.rejected += before.rejected;
+    since.outer += before.outer;
+  }
+};
+
+}  // namespace
+
 Run run_scene(const Scene& scene, const RunProgress& progress) {
-  using Clock = std::chrono::steady_clock;
-  const Schedule schedule(scene.options.dt, scene.duration);
-  StepOptions options = scene.options;
-  options.validate();
+  scene.options.validate();
   scene.control.validate(scene.model);
-  State state = make_state(scene.model, scene.q0, scene.v0);
+  const bool controlled = scene.output > 0;
+  if (controlled) check_accuracy(scene.options.integrator);
 
   Run run;
   run.title = scene.title;
@@ -137,36 +277,25 @@ Run run_scene(const Scene& scene, const RunProgress& progress) {
     run.first_contact.push_back(0);
     for (const ContactPoint& point : scene.world.points) run.point_names.push_back(point.name);
   }
-  StepWorkspace workspace = has_contact(run) ? StepWorkspace(scene.model, scene.world) : StepWorkspace(scene.model);
-  reserve(run, schedule.steps + 1, scene.model);
-  const StepReport initial = initial_report(scene, state);
-  record(run, state, initial);
-  record_contacts(run, {}, initial);
-  std::string failure;
-  Clock::duration stepping{};
-  for (size_t row = 1; row <= schedule.steps; ++row) {
-    options.dt = schedule.step(row);
-    const Clock::time_point start = Clock::now();
-    const StepReport report = step(scene.model, scene.control, options, state, workspace);
-    stepping += Clock::now() - start;
-    if (!report.converged()) {
-      run.status = RunStatus::step_failed;
-      failure =
-          fmt::format("the step from {:.6g} s did not converge: {} tries rejected, residual {:.3g} m/s^2, rad/s^2",
-                      state.time, report.rejected, report.residual);
-      break;
-    }
-    state.time = schedule.time(row);  // k dt, not a sum that drifts
-    record(run, state, report);
-    record_contacts(run, workspace.contacts(), report);
-    if (progress && !progress(state.time, scene.duration) && row < schedule.steps) {
-      run.status = RunStatus::interrupted;
-      break;
-    }
-  }
-  run.wall_time = std::chrono::duration<double>(stepping).count();
-  run.final_state_hash = state_hash(state);
-  add_settings(run, scene, failure);
+  Runner runner{scene,
+                progress,
+                scene.options,
+                make_state(scene.model, scene.q0, scene.v0),
+                has_contact(run) ? StepWorkspace(scene.model, scene.world) : StepWorkspace(scene.model),
+                run,
+                {}};
+  reserve(run, Schedule(controlled ? scene.output : scene.options.dt, scene.duration).steps + 1, scene.model);
+  StepReport initial;  // no step led there: its energies are real, all else is zero
+  initial.residual = 0;
+  Energies(scene).fill(runner.state, initial);
+  runner.keep(runner.state, initial);
+  if (controlled)
+    runner.run_controlled();
+  else
+    runner.run_fixed();
+  run.wall_time = std::chrono::duration<double>(runner.stepping).count();
+  run.final_state_hash = state_hash(runner.state);
+  add_settings(run, scene, runner.failure);
   return run;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "sim/base_type.h"
@@ -15,6 +16,8 @@ namespace fs = std::filesystem;
 
 constexpr double kMostSteps = 1e8;
 constexpr size_t kLongestTitle = 200;
+constexpr double kLargestStep = 0.1;  // [s] the engine chooses
+constexpr double kOutput = 0.02;      // [s] between the rows of a run whose step the engine chooses
 
 Model read_model(const TomlReader& scene, const fs::path& folder, const SceneOverrides& overrides,
                  ImportReport& report) {
@@ -34,13 +37,20 @@ Model read_model(const TomlReader& scene, const fs::path& folder, const SceneOve
   return load_urdf(file, options, &report);
 }
 
-StepOptions read_step_options(const TomlReader& scene, bool has_ground) {
+// What the scene says of its steps. Empty: it does not say.
+struct StepKeys {
   StepOptions options;
-  if (has_ground) options.integrator = IntegratorType::ne_nmdp;
+  std::optional<IntegratorType> integrator;
+  std::optional<double> dt, accuracy, output;
+};
+
+StepKeys read_step_options(const TomlReader& scene) {
+  StepKeys keys;
+  StepOptions& options = keys.options;
   const auto step = scene.table("step");
-  if (!step) return options;
+  if (!step) return keys;
   step->check_keys({"integrator", "dt", "gravity", "tolerance", "max_iterations", "max_halvings", "max_turn",
-                    "dissipation", "max_outer", "explicit_pd"});
+                    "accuracy", "output", "dissipation", "solver", "max_outer", "explicit_pd"});
   // Everything not yet read is at its valid default, so a failing check blames the key just read.
   const auto set = [&](const char* key, auto& field, const auto& value) {
     if (!value) return;
@@ -48,18 +58,31 @@ StepOptions read_step_options(const TomlReader& scene, bool has_ground) {
     step->blame(key, [&] { options.validate(); });
   };
   if (const auto name = step->string("integrator"))
-    step->blame("integrator", [&] { options.integrator = integrator_from_name(*name); });
-  set("dt", options.dt, step->number("dt"));
+    step->blame("integrator", [&] { keys.integrator = integrator_from_name(*name); });
+  keys.dt = step->number("dt");
+  set("dt", options.dt, keys.dt);
   if (const auto g = step->numbers("gravity", 3)) set("gravity", options.gravity, std::optional(Vec3(g->data())));
   set("tolerance", options.tolerance, step->number("tolerance"));
   set("max_iterations", options.max_iterations, step->integer("max_iterations"));
   set("max_halvings", options.max_halvings, step->integer("max_halvings"));
   set("max_turn", options.max_turn, step->number("max_turn"));
+  keys.accuracy = step->number("accuracy");
+  set("accuracy", options.accuracy, keys.accuracy);
+  keys.output = step->number("output");
+  if (keys.output) {
+    if (!(*keys.output > 0)) step->fail("output", fmt::format("{}, expected > 0 s", *keys.output));
+    if (keys.dt || keys.accuracy.value_or(0) == 0)
+      step->fail("output", "is for steps the engine chooses, expected accuracy > 0 and no dt beside it");
+  }
+  if (keys.integrator && keys.accuracy.value_or(0) > 0)
+    step->blame("accuracy", [&] { check_accuracy(*keys.integrator); });
   if (const auto name = step->string("dissipation"))
     step->blame("dissipation", [&] { options.dissipation = dissipation_from_name(*name); });
+  if (const auto name = step->string("solver"))
+    step->blame("solver", [&] { options.solver = contact_solver_from_name(*name); });
   set("max_outer", options.max_outer, step->integer("max_outer"));
   set("explicit_pd", options.explicit_pd, step->boolean("explicit_pd"));
-  return options;
+  return keys;
 }
 
 const Joint& find_joint(const TomlReader& table, const Model& model, const std::string& name) {
@@ -152,14 +175,49 @@ Control read_control(const TomlReader& scene, const Model& model, const fs::path
   return control;
 }
 
-void check_horizon(const std::string& file, double dt, double duration) {
+// Rows are `step` apart, which the scene calls `name`.
+void check_horizon(const std::string& file, const char* name, double step, double duration) {
   const auto refuse = [&](const std::string& what) { throw InputError(fmt::format("{}: {}", file, what)); };
   if (!(duration > 0 && std::isfinite(duration)))
     refuse(fmt::format("duration is {} s, expected a finite number > 0", duration));
-  if (dt > duration) refuse(fmt::format("dt is {} s, expected at most the duration {} s", dt, duration));
-  if (duration / dt > kMostSteps)
-    refuse(fmt::format("duration {} s at dt {} s takes {:.3g} steps, expected at most {:g}", duration, dt,
-                       duration / dt, kMostSteps));
+  if (!(step > 0 && step <= duration))
+    refuse(fmt::format("{} is {} s, expected > 0 and at most the duration {} s", name, step, duration));
+  if (duration / step > kMostSteps)
+    refuse(fmt::format("duration {} s at {} {} s takes {:.3g} steps, expected at most {:g}", duration, name, step,
+                       duration / step, kMostSteps));
+}
+
+// The step is chosen by the engine if accuracy is asked for, on the command line or in the scene, and dt is not given
+// there. Otherwise dt is as given.
+double choose_output(const std::string& file, const StepKeys& keys, const SceneOverrides& overrides, double duration,
+                     StepOptions& options) {
+  const auto& accuracy = overrides.accuracy ? overrides.accuracy : keys.accuracy;
+  const bool asked = accuracy.value_or(0) > 0;
+  const bool dt_given = overrides.dt || (!overrides.accuracy && keys.dt);
+  if (asked) {
+    options.accuracy = *accuracy;
+    try {
+      check_accuracy(options.integrator);
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("{}: {}", file, error.what()));
+    }
+  } else if (accuracy) {
+    options.accuracy = *accuracy;
+  }
+  if (asked && !dt_given) {
+    const double output = overrides.output.value_or(keys.output.value_or(std::min(kOutput, duration)));
+    check_horizon(file, "output", output, duration);
+    options.dt = std::min(kLargestStep, duration);
+    return output;
+  }
+  if (overrides.output)
+    throw InputError(fmt::format(
+        "{}: output is {} s, which is for steps the engine chooses, expected accuracy > 0 and no dt beside it", file,
+        *overrides.output));
+  if (overrides.dt) options.dt = *overrides.dt;
+  options.validate();
+  check_horizon(file, "dt", options.dt, duration);
+  return 0;
 }
 
 }  // namespace
@@ -180,7 +238,8 @@ Scene load_scene(const fs::path& file, const SceneOverrides& overrides) {
   if (!(duration > 0)) scene.fail("duration", fmt::format("{}, expected > 0 s", duration));
   Environment environment = read_environment(scene, file.parent_path());
   const bool has_ground = !environment.solids().empty();
-  StepOptions options = read_step_options(scene, has_ground);
+  const StepKeys keys = read_step_options(scene);
+  StepOptions options = keys.options;
 
   ImportReport report;
   Model model = read_model(scene, file.parent_path(), overrides, report);
@@ -189,20 +248,23 @@ Scene load_scene(const fs::path& file, const SceneOverrides& overrides) {
   Control control = read_control(scene, model, file.parent_path(), q0);
   ContactWorld world = read_contact(scene, file.parent_path(), model, std::move(environment));
 
-  if (overrides.dt) options.dt = *overrides.dt;
+  const bool derivatives = !has_ground || world.law->differentiable();
+  options.integrator = derivatives ? IntegratorType::pbd_nmdp2 : IntegratorType::pbd_zonmdp;
+  if (keys.integrator) options.integrator = *keys.integrator;
   if (overrides.integrator) options.integrator = *overrides.integrator;
-  options.validate();
   if (has_ground) {
     scene.blame(knows_contact(options.integrator) ? "contact" : "environment",
                 [&] { check_contact(options.integrator, *world.law); });
   }
   if (overrides.duration) duration = *overrides.duration;
-  check_horizon(file.string(), options.dt, duration);
+  const double output = choose_output(file.string(), keys, overrides, duration, options);
+  options.validate();
   return {.file = file,
           .title = title,
           .model = std::move(model),
           .import_report = std::move(report),
           .options = options,
+          .output = output,
           .q0 = std::move(q0),
           .v0 = std::move(v0),
           .control = std::move(control),

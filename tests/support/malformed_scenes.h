@@ -56,7 +56,7 @@ inline std::vector<MalformedScene> malformed_scenes() {
       {"too_many_steps", "model = \"pendulum.urdf\"\nduration = 1e9\n", "takes 1e+11 steps, expected at most 1e+08"},
       {"dt_negative", head + "[step]\ndt = -0.01\n", ":4: step.dt: step: dt is -0.01, expected"},
       {"dt_string", head + "[step]\ndt = \"10 ms\"\n", ":4: step.dt: \"10 ms\", expected a number"},
-      {"dt_beyond_duration", head + "[step]\ndt = 2\n", "dt is 2 s, expected at most the duration 1 s"},
+      {"dt_beyond_duration", head + "[step]\ndt = 2\n", "dt is 2 s, expected > 0 and at most the duration 1 s"},
       {"step_not_table", head + "step = 3\n", ":3: step: 3, expected a table"},
       {"step_unknown", head + "[step]\ngravty = [0, 0, 0]\n",
        ":4: step.gravty: unknown key, did you mean \"gravity\"?"},
