@@ -15,6 +15,8 @@ const std::vector<Study>& studies() {
       {"nmdp-drop", "Robosimian with 34 dofs stands and falls by 0.3 m at 1 to 50 ms", study_nmdp_drop},
       {"nmdp-convergence", "Sliding and dropped box: both discretisations meet as the step shrinks",
        study_nmdp_convergence},
+      {"nmdp-accuracy", "Global error and work against the accuracy asked for: 50 scenes drawn from seeds",
+       study_nmdp_accuracy},
   };
   return all;
 }

@@ -38,5 +38,6 @@ StudyResult study_nmdp_cost(const StudyContext& context);
 StudyResult study_nmdp_stability(const StudyContext& context);
 StudyResult study_nmdp_drop(const StudyContext& context);
 StudyResult study_nmdp_convergence(const StudyContext& context);
+StudyResult study_nmdp_accuracy(const StudyContext& context);
 
 }  // namespace scree

@@ -90,6 +90,15 @@ TEST_F(Cli, WrongUsageExitsWith2AndWritesNothing) {
       {{"sim", scene, "--dt", "nan"}, "dt is nan"},
       {{"sim", scene, "--duration", "0"}, "duration is 0 s, expected a finite number > 0"},
       {{"sim", scene, "--duration", "inf"}, "duration is inf s"},
+      {{"sim", scene, "--accuracy", "1e-3"},
+       "integrator \"rk4\" does not estimate its error, which accuracy asks for, expected one of: ne-nmdp2, pbd-nmdp2"},
+      {{"sim", scene, "--accuracy", "-1", "--integrator", "pbd-nmdp2"}, "accuracy is -1, expected"},
+      {{"sim", scene, "--accuracy", "nan", "--integrator", "pbd-nmdp2"}, "accuracy is nan, expected"},
+      {{"sim", scene, "--output", "0.1"}, "output is 0.1 s, which is for steps the engine chooses"},
+      {{"sim", scene, "--integrator", "pbd-nmdp2", "--accuracy", "1e-3", "--output", "-1"},
+       "output is -1 s, expected > 0"},
+      {{"sim", scene, "--integrator", "pbd-nmdp2", "--accuracy", "1e-3", "--output", "0.1", "--dt", "0.1"},
+       "output is 0.1 s, which is for steps the engine chooses"},
       {{"sim", scene, "--integrator", "euler"}, "integrator \"euler\" is unknown"},
       {{"sim", scene, "--search-path", in("none")}, "--search-path"},
       {{"sim", in("none.toml")}, "none.toml: no such file"},
@@ -245,6 +254,34 @@ TEST_F(Cli, OptionsReplaceTheScene) {
                       .out);
   EXPECT_EQ(summary["steps"], 50);
   EXPECT_EQ(summary["integrator"], "pbd");
+}
+
+TEST_F(Cli, TheStepFollowsFromTheAccuracy) {
+  const std::vector<std::string> common = {"sim",       in("pendulum.toml"), "--integrator",
+                                           "pbd-nmdp2", "--accuracy",        "1e-4"};
+  std::vector<std::string> arguments = common;
+  arguments.insert(arguments.end(), {"--output", "0.1", "--json", "--out", in("run.h5"), "--html", in("run.html")});
+  const Outcome outcome = scree_cli(arguments);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const json summary = json::parse(outcome.out);
+  EXPECT_TRUE(summary["dt"].is_null());
+  EXPECT_EQ(summary["accuracy"], 1e-4);
+  EXPECT_EQ(summary["output"], 0.1);
+  EXPECT_GT(summary["steps"], 3);
+  EXPECT_GE(summary["stages"].get<int>(), 2 * summary["steps"].get<int>());
+  EXPECT_GE(summary["rejected"], 0);
+  EXPECT_LE(summary["smallest_step"], summary["largest_step"]);
+  EXPECT_EQ(summary["final_time"], 0.25);
+  EXPECT_EQ(read_run(folder / "run.h5").run.time, (std::vector<double>{0, 0.1, 0.2, 0.25}));
+  const Outcome table = scree_cli(common);
+  EXPECT_NE(table.out.find("(pbd-nmdp2, accuracy 0.0001 m)"), std::string::npos) << table.out;
+  // With --dt it is a bound within the steps.
+  arguments = common;
+  arguments.insert(arguments.end(), {"--dt", "0.05", "--json"});
+  const json fixed = json::parse(scree_cli(arguments).out);
+  EXPECT_EQ(fixed["steps"], 5);
+  EXPECT_EQ(fixed["accuracy"], 1e-4);
+  EXPECT_TRUE(fixed["output"].is_null());
 }
 
 TEST_F(Cli, ConvertWritesAModelThatReadsBack) {

@@ -48,8 +48,8 @@ TEST_P(ExampleScene, StaysUprightOnTheGround) {
 
 // Walks: 0.4 m/s commanded. Crawl: 0.057 m/s. Boxes: Coulomb's law less half a step, and 1 cm.
 INSTANTIATE_TEST_SUITE_P(All, ExampleScene,
-                         testing::Values(Expectation{"robosimian-walk", 3.4, 0.5, 0.2, 0.2, 0.15},
-                                         Expectation{"robosimian-jump", 0, 0.1, 0.4, 0.1, 0.05},
+                         testing::Values(Expectation{"robosimian-walk", 3.6, 0.3, 0.2, 0.2, 0.05},
+                                         Expectation{"robosimian-jump", 0, 0.1, 1.05, 0.1, 0.06},
                                          Expectation{"robosimian-crawl", 0.5, 0.2, 0.15, 0.15, 0.1},
                                          Expectation{"robosimian-stairs", 3.9, 0.6, 0.25, 0.25, 0.2},
                                          Expectation{"robosimian-terrain", 0.45, 0.2, 0.2, 0.2, 0.1},

@@ -113,16 +113,16 @@ TEST(Scene, ReadsEveryKeyOfTheGround) {
   EXPECT_NEAR(field->height(-1, -0.5).value, 0.1, 1e-15);
 }
 
-TEST(Scene, GroundChoosesTheIntegratorUnlessTheSceneDoes) {
+TEST(Scene, TheIntegratorIsOfSecondOrderUnlessTheSceneChooses) {
   const TempFolder folder;
   copy_models(folder);
   const std::string block = "model = \"block.urdf\"\nduration = 0.1\n", plane = "[[environment]]\nshape = \"plane\"\n";
   const auto load = [&](const std::string& text, const SceneOverrides& overrides = {}) {
     return load_scene(folder.write("scene.toml", text), overrides);
   };
-  EXPECT_EQ(load(block).options.integrator, IntegratorType::pbd);
+  EXPECT_EQ(load(block).options.integrator, IntegratorType::pbd_nmdp2);
   EXPECT_TRUE(load(block).world.environment.solids().empty());
-  EXPECT_EQ(load(block + plane).options.integrator, IntegratorType::ne_nmdp);
+  EXPECT_EQ(load(block + plane).options.integrator, IntegratorType::pbd_nmdp2);
   EXPECT_EQ(load(block + "environment = [{shape = \"plane\"}]\n").world.environment.solids().size(), 1u);
   EXPECT_EQ(load(block + plane + "[step]\nintegrator = \"ne-mdp\"\n").options.integrator, IntegratorType::ne_mdp);
   EXPECT_EQ(load(block + "[step]\nintegrator = \"ne-mdp\"\n").options.integrator, IntegratorType::ne_mdp)

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -20,7 +21,8 @@ TEST(StudyVerb, ListsTheStudies) {
   const Outcome outcome = study({"list"});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.err, "");
-  for (const char* name : {"nmdp-jump", "nmdp-walk", "nmdp-table1", "nmdp-truth", "nmdp-cost", "nmdp-convergence"})
+  for (const char* name :
+       {"nmdp-jump", "nmdp-walk", "nmdp-table1", "nmdp-truth", "nmdp-cost", "nmdp-convergence", "nmdp-accuracy"})
     EXPECT_NE(outcome.out.find(name), std::string::npos) << name;
 }
 
@@ -72,6 +74,21 @@ TEST(StudyVerb, AQuickStudyPrintsRowsAndWritesAPage) {
   EXPECT_EQ(table.exit_code, 0);
   for (const char* word : {"quantity", "paper", "goal", "verdict", "sliding box"})
     EXPECT_NE(table.out.find(word), std::string::npos) << word;
+}
+
+TEST(StudyVerb, TheAccuracyStudyDoesNotDependOnTheThreads) {
+  const auto run = [](const char* jobs) {
+    return study({"nmdp-accuracy", "--quick", "--data", SCREE_SOURCE_DIR, "--json", "--jobs", jobs});
+  };
+  const Outcome one = run("1");
+  ASSERT_EQ(one.exit_code, 0) << one.err;
+  const json data = json::parse(one.out);
+  std::map<std::string, json> rows;
+  for (const json& row : data["rows"]) rows[row["quantity"]] = row;
+  EXPECT_EQ(rows.at("scenes kept, of the seeds drawn")["verdict"], "reproduced");
+  EXPECT_EQ(rows.at("runs that fail")["verdict"], "reproduced");
+  EXPECT_GT(rows.at("slope of log error over log accuracy: median")["scree"].get<double>(), 0);
+  EXPECT_EQ(run("3").out, one.out);
 }
 
 TEST(StudyVerb, ABrokenModelIsNamed) {

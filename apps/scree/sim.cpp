@@ -115,9 +115,10 @@ void print_table(const Scene& scene, const Run& run) {
       {"iterations", fmt::format("{}, {:.2f} per step", summary.iterations, summary.iterations_per_step)}};
   if (has_contact(run)) {
     const ContactSummary contact = summarise_contacts(run);
-    pairs.emplace_back("contact",
-                       fmt::format("{} at the end, deepest {:.3g} m, {:.4g} outer iterations per step (median)",
-                                   contact.contacts, contact.penetration, contact.median_outer));
+    pairs.emplace_back(
+        "contact",
+        fmt::format("{} at the end, deepest {:.3g} m, {:.4g} outer iterations per {} (median)", contact.contacts,
+                    contact.penetration, contact.median_outer, scene.output > 0 ? "row" : "step"));
   }
   pairs.emplace_back("speed", fmt::format("{:.3g} x real time ({:.3g} s)", summary.speed, run.wall_time));
   pairs.emplace_back("state hash", fmt::format("{:016x}", run.final_state_hash));

@@ -131,7 +131,7 @@ void add_settings(Run& run, const Scene& scene, const std::string& failure) {
     add("solids", fmt::format("{}", run.environment.solids().size()));
     add("contacts at the end", fmt::format("{}", summary.contacts));
     add("deepest penetration", fmt::format("{:.3g} m", summary.penetration));
-    add("median outer iterations", fmt::format("{:.4g} per step", summary.median_outer));
+    add("median outer iterations", fmt::format("{:.4g} per {}", summary.median_outer, controlled ? "row" : "step"));
   }
   add("wall time", fmt::format("{:.3g} s", run.wall_time));
   add("speed", fmt::format("{:.3g} simulated s per s", run.wall_time > 0 ? run.time.back() / run.wall_time : 0.0));
