@@ -132,6 +132,30 @@ TEST(AccuracyRun, StepsGrowToTheLargestOne) {
   EXPECT_EQ(run.totals.rejected, 0);
 }
 
+// What no step can reach is counted, and the run ends.
+TEST(AccuracyRun, StepsHaveASmallestLength) {
+  Scene scene = pendulum(1e-300);
+  scene.options.max_halvings = 6;
+  const scree::Run run = run_scene(scene);
+  ASSERT_EQ(run.status, RunStatus::complete);
+  const double smallest = 0.1 / 64;
+  EXPECT_GE(run.totals.smallest_step, (0.5 - 1e-12) * smallest);  // the last two share what is left
+  EXPECT_LE(run.totals.steps, 0.25 / smallest + 2);
+  EXPECT_EQ(run.totals.inaccurate, run.totals.steps);
+  EXPECT_EQ(run_scene(pendulum(1e-4)).totals.inaccurate, 0);
+}
+
+TEST(AccuracyRun, AFailedStepEndsTheRun) {
+  Scene scene = pendulum(1e-3);
+  scene.options.max_halvings = 0;
+  scene.options.max_turn = 1e-3;
+  scene.v0(0) = 5;  // 0.05 rad in the first try of 10 ms
+  const scree::Run run = run_scene(scene);
+  EXPECT_EQ(run.status, RunStatus::step_failed);
+  EXPECT_EQ(run.rows(), 1u);
+  EXPECT_NE(setting(run, "failure").find("did not converge"), std::string::npos);
+}
+
 TEST(AccuracyRun, AnInterruptedRunEndsWhereItStopped) {
   const scree::Run run = run_scene(pendulum(1e-5, 0.1), [](double time, double) { return time < 0.15; });
   EXPECT_EQ(run.status, RunStatus::interrupted);

@@ -72,6 +72,7 @@ void print_summary(const Scene& scene, const Run& run, const SimOptions& options
     json["accuracy"] = scene.options.accuracy;
     json["output"] = controlled ? Json(scene.output) : Json();
     json["rejected"] = run.totals.rejected;
+    json["inaccurate"] = run.totals.inaccurate;
     json["stages"] = run.totals.stages;
     json["smallest_step"] = run.totals.smallest_step;
     json["largest_step"] = run.totals.largest_step;

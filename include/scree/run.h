@@ -21,6 +21,7 @@ const char* run_status_name(RunStatus status);
 struct RunTotals {
   long long steps = 0;       // accepted substeps
   long long rejected = 0;    // tries that failed or were not accurate enough
+  long long inaccurate = 0;  // steps taken at the smallest length though their error exceeds the accuracy
   long long stages = 0;      // solved, failed tries included
   double smallest_step = 0;  // [s] of the accepted substeps
   double largest_step = 0;   // [s]

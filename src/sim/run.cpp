@@ -66,13 +66,14 @@ void record_contacts(Run& run, const std::vector<Contact>& contacts, const StepR
   run.first_contact.push_back(run.contacts.size());
 }
 
-void count(RunTotals& totals, const StepReport& report) {
+void count(RunTotals& totals, const StepReport& report, double accuracy) {
   totals.smallest_step =
       totals.steps == 0 ? report.smallest_step : std::min(totals.smallest_step, report.smallest_step);
   totals.largest_step = std::max(totals.largest_step, report.largest_step);
   totals.steps += report.substeps;
   totals.rejected += report.rejected;
   totals.stages += report.stages;
+  totals.inaccurate += accuracy > 0 && report.error > accuracy ? 1 : 0;
 }
 
 std::string describe_failure(const State& state, const StepReport& report) {
@@ -121,6 +122,7 @@ void add_settings(Run& run, const Scene& scene, const std::string& failure) {
   if (!controlled) add("subdivided steps", fmt::format("{}", subdivided));
   if (estimates_error(options.integrator)) {
     add("rejected tries", fmt::format("{}", totals.rejected));
+    if (options.accuracy > 0) add("steps less accurate than asked for", fmt::format("{}", totals.inaccurate));
     add("stages", fmt::format("{}", totals.stages));
     add("smallest and largest step", fmt::format("{:.4g}, {:.4g} s", totals.smallest_step, totals.largest_step));
   }
@@ -172,7 +174,7 @@ struct Runner {
     report = step_once(scene.model, scene.control, options, state, workspace);
     stepping += std::chrono::steady_clock::now() - start;
     if (report.converged()) {
-      count(run.totals, report);
+      count(run.totals, report, options.accuracy);
       return true;
     }
     run.status = RunStatus::step_failed;
@@ -205,6 +207,7 @@ struct Runner {
   void run_controlled() {
     const Schedule rows(scene.output, scene.duration);
     const double end = scene.duration, largest = scene.options.dt;
+    const double smallest = std::ldexp(largest, -scene.options.max_halvings);  // accurate or not: a run must end
     DenseOutput between(scene.model);
     Energies energies(scene);
     State start = state, at = state;
@@ -216,13 +219,14 @@ struct Runner {
       // No last step that is much shorter than the one before.
       const double left = end - state.time;
       options.dt = left <= 1.01 * proposal ? left : std::min(proposal, 0.5 * left);
+      options.max_halvings = std::max(0, static_cast<int>(std::log2(options.dt / smallest) + 1e-9));
       start.time = state.time;
       start.q = state.q;
       start.v = state.v;
       StepReport report;
       if (!take(advance, report)) break;
       if (end - state.time <= 1e-12 * end) state.time = end;  // rounding
-      proposal = std::min(largest, state.last_step * step_factor(report));
+      proposal = std::clamp(state.last_step * step_factor(report), smallest, largest);
       add(report, since);
       between.set_step(start, state);
       for (; row <= rows.steps && rows.time(row) <= state.time; ++row) {

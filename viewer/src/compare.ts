@@ -36,11 +36,12 @@ export class Comparison {
 const metres = (x: number): string => `${Number(x.toPrecision(4))} m`;
 const seconds = (t: number): string => `${Number(t.toPrecision(6))} s`;
 
-// "pbd, dt 0.05 s", as far as the run says so.
+// "pbd, dt 0.05 s" or "pbd-nmdp2, accuracy 0.0001 m", as far as the run says so.
 function describeRun(run: RunData): string {
   const setting = (name: string) => run.settings.find(([key]) => key === name)?.[1];
   const dt = setting('dt');
-  return [setting('integrator'), dt && `dt ${dt}`].filter((text) => text).join(' \u00b7 ');
+  const accuracy = setting('accuracy');
+  return [setting('integrator'), dt ? `dt ${dt}` : accuracy && `accuracy ${accuracy}`].filter((text) => text).join(' \u00b7 ');
 }
 
 export class ComparePanel {
