@@ -11,6 +11,7 @@
 #include <mutex>
 #include <numeric>
 #include <thread>
+#include <tuple>
 
 #include "rows.h"
 #include "scree/simulation.h"
@@ -35,13 +36,16 @@ Model with_centred_torso(const Model& model) {
   return builder.build();
 }
 
+// Turn about y of a unit quaternion (w, x, y, z): the angle of the turned x axis below the x-y plane  [rad].
+double pitch(const Eigen::Vector4d& q) { return std::asin(std::clamp(2 * (q(0) * q(2) - q(1) * q(3)), -1.0, 1.0)); }
+
 struct Robot {
   Model model;
   ContactWorld world;
 };
 
-Robot load_robot(const std::filesystem::path& data, const std::string& name, bool symmetric) {
-  Model model = load_urdf(data / "models" / (name + "-planar.urdf"));
+Robot load_robot(const std::filesystem::path& data, const std::string& name, bool symmetric, bool spatial) {
+  Model model = load_urdf(data / "models" / (name + (spatial ? "-spatial.urdf" : "-planar.urdf")));
   if (symmetric) model = with_centred_torso(model);
   const bool spider = name == "spider";
   ContactWorld world;
@@ -79,6 +83,7 @@ RobotRecord run_robot(const Robot& robot, std::shared_ptr<const Motion> motion, 
   options.dt = run.dt;
   options.dissipation = run.dissipation;
   options.explicit_pd = run.explicit_pd;
+  options.accuracy = run.accuracy;
   Simulation simulation(robot.model, robot.world, options);
   const Model& model = simulation.model();
   Eigen::VectorXd q = model.neutral_position(), v = Eigen::VectorXd::Zero(model.nv());
@@ -100,8 +105,8 @@ RobotRecord run_robot(const Robot& robot, std::shared_ptr<const Motion> motion, 
     const Eigen::VectorXd& at = simulation.state().q;  // planar base: x, z, turn about y
     record.time.push_back(simulation.state().time);
     record.x.push_back(at(0));
-    record.z.push_back(at(1));
-    record.tilt.push_back(at(2));
+    record.z.push_back(at(run.spatial ? 2 : 1));  // floating base: x, y, z, quaternion
+    record.tilt.push_back(run.spatial ? pitch(at.segment<4>(3)) : at(2));
   };
   keep();
   const int steps = static_cast<int>(std::lround(run.duration / run.dt));
@@ -115,7 +120,7 @@ RobotRecord run_robot(const Robot& robot, std::shared_ptr<const Motion> motion, 
     record.iterations += report.iterations;
     record.rejected += report.rejected;
     record.subdivided += report.substeps > 1 ? 1 : 0;
-    record.solves += report.substeps + report.rejected;
+    record.solves += report.stages;
     if (!report.converged()) record.end = RunEnd::step_failed;
     if (report.converged()) {
       keep();
@@ -134,17 +139,18 @@ RobotRecord run_robot(const Robot& robot, std::shared_ptr<const Motion> motion, 
 }
 
 std::vector<RobotRecord> run_all(const StudyContext& context, int jobs, const std::vector<RobotRun>& runs) {
-  std::map<std::pair<std::string, bool>, Robot> robots;
-  std::map<std::string, std::shared_ptr<const Motion>> motions;
-  const auto motion_name = [](const RobotRun& run) { return run.robot + "-" + run.motion; };
+  using Key = std::tuple<std::string, bool, bool>;
+  const auto key_of = [](const RobotRun& run) { return Key(run.robot, run.symmetric, run.spatial); };
+  std::map<Key, Robot> robots;
+  std::map<std::pair<Key, std::string>, std::shared_ptr<const Motion>> motions;
   double total = 0;
   for (const RobotRun& run : runs) {
-    const std::pair key(run.robot, run.symmetric);
-    if (!robots.contains(key)) robots.emplace(key, load_robot(context.data, run.robot, run.symmetric));
-    std::shared_ptr<const Motion>& motion = motions[motion_name(run)];
+    const Key key = key_of(run);
+    if (!robots.contains(key)) robots.emplace(key, load_robot(context.data, run.robot, run.symmetric, run.spatial));
+    std::shared_ptr<const Motion>& motion = motions[{key, run.motion}];
     if (!motion) {
-      motion = std::make_shared<Motion>(
-          load_motion(context.data / "motions" / (motion_name(run) + ".toml"), robots.at(key).model));
+      const std::string file = run.robot + "-" + run.motion + ".toml";
+      motion = std::make_shared<Motion>(load_motion(context.data / "motions" / file, robots.at(key).model));
     }
     total += run.duration;
   }
@@ -158,7 +164,7 @@ std::vector<RobotRecord> run_all(const StudyContext& context, int jobs, const st
     const size_t i = order[k];
     const RobotRun& run = runs[i];
     const double limit = run.duration * std::max(context.quick ? kQuickWorkLimit : kWorkLimit, 50 / run.dt);
-    records[i] = run_robot(robots.at({run.robot, run.symmetric}), motions.at(motion_name(run)), run, limit, meter);
+    records[i] = run_robot(robots.at(key_of(run)), motions.at({key_of(run), run.motion}), run, limit, meter);
   });
   return records;
 }
@@ -177,6 +183,8 @@ double RobotRecord::outer_sum() const { return std::accumulate(outer.begin(), ou
 std::string run_name(const RobotRun& run) {
   std::string name = integrator_name(run.integrator);
   if (run.integrator == IntegratorType::ne_mdp) name += run.explicit_pd ? ", explicit PD" : ", implicit PD";
+  if (estimates_error(run.integrator) && run.accuracy != StepOptions{}.accuracy)
+    name += fmt::format(", accuracy {:.3g} m", run.accuracy);
   if (run.dissipation != Dissipation::contact) name += std::string(", ") + dissipation_name(run.dissipation);
   return name;
 }

@@ -13,14 +13,16 @@
 namespace scree {
 
 struct RobotRun {
-  std::string robot = "robosimian";  // or "spider": planar models, floor and friction of the authors' drivers
+  std::string robot = "robosimian";  // or "spider": floor and friction of the authors' drivers
   std::string motion = "jump";       // motions/ROBOT-MOTION.toml
   bool symmetric = false;            // the torso's centre of mass moved to its middle
+  bool spatial = false;              // models/ROBOT-spatial.urdf, a floating base, instead of the planar model
   IntegratorType integrator = IntegratorType::ne_nmdp;
   Dissipation dissipation = Dissipation::contact;
   bool explicit_pd = true;  // ne-mdp only
   double dt = 0.05;         // [s]
   double duration = 10;     // [s]
+  double accuracy = StepOptions{}.accuracy;  // [m] of integrators that estimate their error
 };
 
 constexpr double kLargestHeight = 3, kLargestSpeed = 1000;  // [m] of the torso, [rad/s, m/s] of any joint
@@ -39,7 +41,7 @@ struct RobotRecord {
   RunEnd end = RunEnd::complete;
   std::vector<double> time, x, z, tilt;                           // [s] [m] [m] [rad] of the torso
   std::vector<double> outer, wall_time, smallest_step;            // per step: count, [s], [s]
-  long iterations = 0, rejected = 0, subdivided = 0, solves = 0;  // solves: accepted and rejected stages
+  long iterations = 0, rejected = 0, subdivided = 0, solves = 0;  // solves: stages, failed tries included
 
   double largest_tilt() const;  // [rad] |tilt|
   double wall() const;          // [s]
