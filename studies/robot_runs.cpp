@@ -120,7 +120,7 @@ RobotRecord run_robot(const Robot& robot, std::shared_ptr<const Motion> motion, 
     record.iterations += report.iterations;
     record.rejected += report.rejected;
     record.subdivided += report.substeps > 1 ? 1 : 0;
-    record.solves += report.stages;
+    record.solves += report.stages > 0 ? report.stages : report.substeps + report.rejected;  // ne-mdp has no stages
     if (!report.converged()) record.end = RunEnd::step_failed;
     if (report.converged()) {
       keep();

@@ -19,9 +19,9 @@ struct RobotRun {
   bool spatial = false;              // models/ROBOT-spatial.urdf, a floating base, instead of the planar model
   IntegratorType integrator = IntegratorType::ne_nmdp;
   Dissipation dissipation = Dissipation::contact;
-  bool explicit_pd = true;  // ne-mdp only
-  double dt = 0.05;         // [s]
-  double duration = 10;     // [s]
+  bool explicit_pd = true;                   // ne-mdp only
+  double dt = 0.05;                          // [s]
+  double duration = 10;                      // [s]
   double accuracy = StepOptions{}.accuracy;  // [m] of integrators that estimate their error
 };
 
