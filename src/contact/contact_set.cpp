@@ -11,6 +11,7 @@ namespace scree {
 namespace {
 
 constexpr double kAll = 1 - 1e-9;          // sum of weights of a slot that uses all its polytope offers
+constexpr double kMore = 2;                // a load may double within a step and still be no impact
 constexpr double kStandardGravity = 9.81;  // [m/s^2] defines the share of the weight where there is no gravity
 
 V3<double> velocity_at(const Twist<double>& xi, const V3<double>& x) { return xi.v + cross(xi.w, x); }
@@ -75,7 +76,8 @@ void ContactSet::select(const Kinematics<double>& kin, double margin, double gra
   first_order_ = first_order;
   scaled_ = scaled;
   const double g = gravity > 0 ? gravity : kStandardGravity;
-  share_of_weight_ = model_.total_mass() * g / static_cast<double>(std::max<size_t>(1, world_.points.size()));
+  weight_ = model_.total_mass() * g;
+  share_of_weight_ = weight_ / static_cast<double>(std::max<size_t>(1, world_.points.size()));
   slots_.clear();
   std::fill(slot_of_.begin(), slot_of_.end(), -1);
   for (int point = 0; point < std::ssize(world_.points); ++point) {
@@ -117,16 +119,25 @@ void ContactSet::load_weights(const std::vector<double>& by_pair, Eigen::VectorX
   }
 }
 
-void ContactSet::store(const Eigen::VectorXd& w, std::vector<double>& weights_by_pair,
-                       std::vector<double>& loads_by_pair) const {
-  weights_by_pair.assign(all_weights(), 0);
-  loads_by_pair.assign(world_.pair_count(), 0);
+void ContactSet::store(const Eigen::VectorXd& w, State& state) const {
+  const bool known = state.contact_loads.size() == world_.pair_count();
+  if (!known) state.contact_loads.assign(world_.pair_count(), 0);
+  for (double& load : state.contact_loads) load = -load;  // those of before
+  store_weights(w, state.contact_weights);
   for (size_t s = 0; s < slots_.size(); ++s) {
-    const size_t pair = index(slots_[s].point, slots_[s].solid);
-    const size_t to = pair * static_cast<size_t>(vertices_);
+    double& load = state.contact_loads[index(slots_[s].point, slots_[s].solid)];
+    const double most = kMore * std::max(-load, weight_);
+    load = slots_[s].depth > -reach_ ? std::min(dot(slots_[s].n, wrench_of(s, w).f) / slots_[s].scale, most) : 0;
+  }
+  for (double& load : state.contact_loads) load = std::max(load, 0.0);
+}
+
+void ContactSet::store_weights(const Eigen::VectorXd& w, std::vector<double>& by_pair) const {
+  by_pair.assign(all_weights(), 0);
+  for (size_t s = 0; s < slots_.size(); ++s) {
+    const size_t to = index(slots_[s].point, slots_[s].solid) * static_cast<size_t>(vertices_);
     for (size_t j = 0; j < static_cast<size_t>(vertices_); ++j)
-      weights_by_pair[to + j] = w(static_cast<Eigen::Index>(s * static_cast<size_t>(vertices_) + j));
-    if (slots_[s].depth > -reach_) loads_by_pair[pair] = dot(slots_[s].n, wrench_of(s, w).f) / slots_[s].scale;
+      by_pair[to + j] = w(static_cast<Eigen::Index>(s * static_cast<size_t>(vertices_) + j));
   }
 }
 
@@ -376,7 +387,6 @@ double ContactSet::share_in_ground(const Eigen::VectorXd& w) const {
 
 void ContactSet::take_out_impacts(Discretisation& first, const Eigen::VectorXd& w, const State& state,
                                   const std::vector<Twist<double>>& start, Eigen::VectorXd& forces) {
-  constexpr double kMore = 2;  // a load may double within a step and still be no impact
   const bool known = state.contact_loads.size() == world_.pair_count();
   scales_.resize(world_.pair_count());
   for (size_t pair = 0; pair < scales_.size(); ++pair)  // of pairs that are no slots: they bear nothing now

@@ -32,8 +32,11 @@ class ContactSet {
 
   // Warm starts: weights by pair, kept in State, to and from weights by slot.
   void load_weights(const std::vector<double>& by_pair, Eigen::VectorXd& w) const;
-  // And the normal forces [N] by pair.
-  void store(const Eigen::VectorXd& w, std::vector<double>& weights_by_pair, std::vector<double>& loads_by_pair) const;
+  void store_weights(const Eigen::VectorXd& w, std::vector<double>& by_pair) const;
+  // At the end of a step: weights, and the load of every pair [N]: its normal force, but not more than twice what it
+  // was at the start of the step, or the weight of the robot. What exceeds that is an impact and no load.   theory
+  // (9.3)
+  void store(const Eigen::VectorXd& w, State& state) const;
 
   // Geometry and wrenches at a trial pose. Everything below speaks of it.
   void evaluate(const Kinematics<double>& kin);
@@ -117,7 +120,7 @@ class ContactSet {
   const ContactWorld& world_;
   int vertices_, dimension_;
   double reach_;
-  double share_of_weight_ = 0;
+  double weight_ = 0, share_of_weight_ = 0;  // [N]
   std::vector<Slot> slots_;
   std::vector<int> slot_of_;              // by pair, -1: not a slot
   std::vector<Wrench<double>> wrenches_;  // vertices in world axes about the origin, by slot

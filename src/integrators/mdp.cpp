@@ -85,7 +85,7 @@ SubstepResult substep_mdp(const Control& control, const StepOptions& options, do
   if (!(ws.delta.array().abs() < 1e6 * h).all()) return result;
   if (ws.has_contact()) {
     ws.contact.set.report(ws.newton_euler.trial(), ws.contact.w, ws.contacts);
-    ws.contact.set.store(ws.contact.w, state.contact_weights, state.contact_loads);
+    ws.contact.set.store(ws.contact.w, state);
   }
   apply_displacement(model.tree(), ws.delta.data(), state.q.data());
   state.v = ws.delta / h;

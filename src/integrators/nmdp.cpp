@@ -13,7 +13,7 @@ bool accept(Discretisation& dynamics, State& state, Impl& ws) {
   if (!dynamics.accept(state)) return false;
   ContactScratch& c = ws.contact;
   c.set.report(dynamics.trial(), c.w, ws.contacts);
-  c.set.store(c.w, state.contact_weights, state.contact_loads);
+  c.set.store(c.w, state);
   return true;
 }
 
@@ -57,7 +57,7 @@ SubstepResult substep_nmdp2(Discretisation& dynamics, const Control& control, co
   ContactScratch& c = ws.contact;
   ws.unwanted.setZero();
   c.set.take_out_impacts(dynamics, c.w, state, ws.dynamics.impl().body_twists(state.v.data()), ws.unwanted);
-  c.set.store(c.w, ws.stage_weights, ws.stage_loads);
+  c.set.store_weights(c.w, ws.stage_weights);
   if (!ws.unwanted.isZero(0) && !dynamics.divide_by_mass(ws.unwanted.data())) return result;
   if (!dynamics.begin_second(ws.unwanted.data())) return result;
   ContactStage second{dynamics, ws.control_at(control, state.time + h), options, true, ws, true};

@@ -81,9 +81,9 @@ struct StepWorkspace::Impl {
   Control moving_control;
 
   // second order
-  Eigen::VectorXd unwanted, rates;                 // by delta
-  std::vector<double> stage_weights, stage_loads;  // by pair, at the end of the first stage
-  double accuracy = 0;                             // [m] asked for of the substep at hand; 0: any
+  Eigen::VectorXd unwanted, rates;    // by delta
+  std::vector<double> stage_weights;  // by pair, at the end of the first stage
+  double accuracy = 0;                // [m] asked for of the substep at hand; 0: any
 
   // rk4
   Eigen::VectorXd q_stage, v_stage, force;
