@@ -299,8 +299,9 @@ ContactWorld flat_ground(const Model& model, const CoulombOptions& law = {}) {
   return world;
 }
 
-// A box that falls flat stops. Kinetic energy grows by no more than gravity works, and the box never goes up: what is
-// left of an equation, 1e-8 m/s^2 over a step, and a gap of 1e-10 J + 1e-8 K of 1 kg, K < 5 J: 3.2e-4 m/s.
+// A box that falls flat stops. (9.10) lets it leave the stop with eps = 1 cm/s at most, so kinetic energy grows by no
+// more than gravity works and m eps^2/2, 5e-5 J/kg. Also left: 1e-8 m/s^2 over a step, and a gap of 1e-10 J + 1e-8 K of
+// 1 kg, K < 5 J: 3.2e-4 m/s.
 TEST(TwoStages, ABoxDroppedFlatStopsWithoutReboundAtAnyStep) {
   for (const char* name : {"box-planar", "box"}) {
     const Model model = load(name);
@@ -318,8 +319,8 @@ TEST(TwoStages, ABoxDroppedFlatStopsWithoutReboundAtAnyStep) {
           report = s.step();
           ASSERT_TRUE(report.converged());
           const double now = s.state().q(z), work = model.total_mass() * kGravity * (height - now);
-          EXPECT_LE(report.kinetic_energy, K + work + 1e-7) << "step " << k;
-          EXPECT_LE(s.state().v(z), 4e-4) << "step " << k;
+          EXPECT_LE(report.kinetic_energy, K + work + 0.5 * model.total_mass() * 1e-4 + 1e-7) << "step " << k;
+          EXPECT_LE(s.state().v(z), 0.01 + 4e-4) << "step " << k;
           K = report.kinetic_energy;
           height = now;
         }

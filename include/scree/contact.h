@@ -47,6 +47,12 @@ class ContactLaw {
 
   // The law exerts nothing where depth < -reach() [m].
   virtual double reach() const { return 0; }
+
+  // Numbers of the law that a step can be differentiated by (scree/derivatives.h), and the same law with another value
+  // of one of them. docs/derivatives.md lists those of `coulomb`.
+  virtual int parameter_count() const { return 0; }
+  virtual double parameter(int) const { return 0; }
+  virtual std::shared_ptr<const ContactLaw> with_parameter(int, double) const { return nullptr; }
 };
 
 // v_j = (c d^p + zeta) (n + mu t_j), d = max(0, depth), t_j at the angles 2 pi j / directions from the x axis of the

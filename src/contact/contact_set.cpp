@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kAll = 1 - 1e-9;          // sum of weights of a slot that uses all its polytope offers
 constexpr double kMore = 2;                // a load may double within a step and still be no impact
+constexpr double kSlow = 0.01;             // [m/s] out of the ground: rises by 5 micrometres
 constexpr double kStandardGravity = 9.81;  // [m/s^2] defines the share of the weight where there is no gravity
 
 V3<double> velocity_at(const Twist<double>& xi, const V3<double>& x) { return xi.v + cross(xi.w, x); }
@@ -72,7 +73,7 @@ void ContactSet::add_slot(int point, int solid) {
   slope_.middleCols(first, vertices_).setZero();
 }
 
-void ContactSet::select(const Kinematics<double>& kin, double margin, double gravity, bool first_order, bool scaled) {
+void ContactSet::start_selection(double gravity, bool first_order, bool scaled) {
   first_order_ = first_order;
   scaled_ = scaled;
   const double g = gravity > 0 ? gravity : kStandardGravity;
@@ -80,6 +81,23 @@ void ContactSet::select(const Kinematics<double>& kin, double margin, double gra
   share_of_weight_ = weight_ / static_cast<double>(std::max<size_t>(1, world_.points.size()));
   slots_.clear();
   std::fill(slot_of_.begin(), slot_of_.end(), -1);
+}
+
+void ContactSet::picks(std::vector<Pick>& out) const {
+  out.clear();
+  for (const Slot& slot : slots_) out.push_back({slot.point, slot.solid, slot.counted});
+}
+
+void ContactSet::select(const std::vector<Pick>& picks, double gravity, bool scaled) {
+  start_selection(gravity, true, scaled);
+  for (const Pick& pick : picks) {
+    add_slot(pick.point, pick.solid);
+    slots_.back().counted = pick.counted;
+  }
+}
+
+void ContactSet::select(const Kinematics<double>& kin, double margin, double gravity, bool first_order, bool scaled) {
+  start_selection(gravity, first_order, scaled);
   for (int point = 0; point < std::ssize(world_.points); ++point) {
     const Vec3 c = to_eigen(kin.origin + centre(kin, point));
     const double far = world_.points[static_cast<size_t>(point)].radius + reach_ + margin;
@@ -403,7 +421,10 @@ void ContactSet::take_out_impacts(Discretisation& first, const Eigen::VectorXd& 
     const double u_n = dot(slot.n, velocity_at(start[static_cast<size_t>(slot.node)], slot.surface));
     const double u_1 = dot(slot.n, first.point_velocity(slot.node, slot.surface));
     const double u_c = u_n + (1 - kGamma) / kGamma * (u_1 - u_n);
-    if (u_n < 0 && u_c > 0) theta *= -u_n / (u_c - u_n);
+    if (u_n < -kSlow && u_c > kSlow) {
+      const double sinks = std::min(1.0, -u_n / kSlow - 1);
+      theta *= 1 - sinks * (u_c - kSlow) / (u_c - u_n);
+    }
     scales_[pair] = (1 - (1 - kGamma) * theta) / kGamma;
     for_path(slot.node,
              [&](size_t a) { forces(static_cast<Eigen::Index>(a)) += (1 - theta) * dot(first.trial().xi[a], W); });

@@ -30,6 +30,16 @@ class ContactSet {
   // Lets slots that can exert a force at this pose take part in the kinetic energy, from now on. Did one join?
   bool count_touching();
 
+  // The slots as they are, and a selection of just these: a stage looked at again.
+  struct Pick {
+    int point, solid;
+    bool counted;
+  };
+  void picks(std::vector<Pick>& out) const;
+  void select(const std::vector<Pick>& picks, double gravity, bool scaled);
+  double depth(int slot) const { return slots_[static_cast<size_t>(slot)].depth; }  // [m] at the trial pose
+  bool can_push(int slot) const { return depth(slot) > -reach_; }
+
   // Warm starts: weights by pair, kept in State, to and from weights by slot.
   void load_weights(const std::vector<double>& by_pair, Eigen::VectorXd& w) const;
   void store_weights(const Eigen::VectorXd& w, std::vector<double>& by_pair) const;
@@ -107,6 +117,7 @@ class ContactSet {
   size_t index(int point, int solid) const {
     return static_cast<size_t>(point) * world_.environment.solids().size() + static_cast<size_t>(solid);
   }
+  void start_selection(double gravity, bool first_order, bool scaled);
   void add_slot(int point, int solid);
   void learn(size_t slot);
   void evaluate(const Kinematics<double>& kin, size_t slot);

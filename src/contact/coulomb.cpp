@@ -41,6 +41,17 @@ class Coulomb final : public ContactLaw {
 
   double reach() const override { return options_.air_force > 0 ? std::numeric_limits<double>::infinity() : 0; }
 
+  // Friction, and what gives the stiffness: itself or a depth.
+  int parameter_count() const override { return 2; }
+  double parameter(int k) const override {
+    return k == 0 ? options_.friction : options_.stiffness ? *options_.stiffness : options_.depth;
+  }
+  std::shared_ptr<const ContactLaw> with_parameter(int k, double value) const override {
+    CoulombOptions changed = options_;
+    (k == 0 ? changed.friction : changed.stiffness ? *changed.stiffness : changed.depth) = value;
+    return std::make_shared<Coulomb>(changed);
+  }
+
  private:
   static double power(double x, int n) {
     double result = x;

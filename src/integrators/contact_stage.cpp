@@ -24,6 +24,7 @@ using Impl = StepWorkspace::Impl;
 // beta = 2/gamma [J] holds the weights back: on the diagonal of the QP.                                  theory (8.9)
 constexpr double kFirstBeta = 1e-4, kSmallestBeta = 1e-9, kLargestBeta = 1e9;
 constexpr double kGap = 1e-10, kRelativeGap = 1e-8;  // [J], and of K: when the weights are optimal       theory (8.10)
+constexpr double kUsualTolerance = 1e-8;             // [m/s^2] who asks for less gets weights as much better
 constexpr int kPatience = 10;  // directions of a zeroth-order projection that may fail in a row, each teaching more
 constexpr int kMostIterations = 30;  // of `iterate`: it takes 2 to 10, or wanders
 constexpr double kHold = 1e-9;       // of the largest diagonal entry: holds weights that the forces do not determine
@@ -99,7 +100,8 @@ double tolerance(const Stage& s) {
 double largest_gap(const Stage& s, double K) {
   const double mass = s.options.dissipation == Dissipation::contact ? 1 : s.ws.model.total_mass();
   const double speed = kShare * s.ws.accuracy / std::max(s.dynamics.h(), kShortest);
-  return std::max(kGap + kRelativeGap * K, 0.5 * mass * speed * speed);
+  const double strict = std::min(1.0, s.options.tolerance / kUsualTolerance);
+  return std::max(strict * (kGap + kRelativeGap * K), 0.5 * mass * speed * speed);
 }
 
 // Newton's method on G(delta, w) = 0 from `delta`, with the factorisation at hand as long as it serves; then with a new

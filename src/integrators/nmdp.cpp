@@ -37,7 +37,9 @@ SubstepResult substep_nmdp(Discretisation& dynamics, bool first_order, const Con
   SubstepResult result;
   dynamics.begin(state, h, options.gravity);
   ContactStage stage{dynamics, control, options, first_order, ws};
-  result.converged = solve(stage, state.contact_weights, result) && accept(dynamics, state, ws);
+  if (!solve(stage, state.contact_weights, result)) return result;
+  ws.record_stage();
+  result.converged = accept(dynamics, state, ws);
   return result;
 }
 
@@ -50,6 +52,7 @@ SubstepResult substep_nmdp2(Discretisation& dynamics, const Control& control, co
   dynamics.begin_first(state, h, options.gravity);
   ContactStage first{dynamics, ws.control_at(control, state.time + kGamma * h), options, true, ws};
   if (!solve(first, state.contact_weights, result)) return result;
+  ws.record_stage();
   ws.rates = (ws.delta - dynamics.joint_rest()) / dynamics.h() - (1 - kGamma) * dynamics.joint_coast();
 
   // Second stage, up to t + h: without the accelerations of contacts that carried no such load before,
@@ -62,6 +65,7 @@ SubstepResult substep_nmdp2(Discretisation& dynamics, const Control& control, co
   if (!dynamics.begin_second(ws.unwanted.data())) return result;
   ContactStage second{dynamics, ws.control_at(control, state.time + h), options, true, ws, true};
   if (!solve(second, ws.stage_weights, result)) return result;
+  ws.record_stage();
 
   // Local error: the step's quadrature of the rates against the one of third order.                      theory (9.7)
   ws.rates -= (kGamma / dynamics.h()) * (ws.delta - dynamics.joint_rest());

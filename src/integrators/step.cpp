@@ -207,6 +207,14 @@ const Control& StepWorkspace::Impl::control_at(const Control& control, double ti
   return moving_control;
 }
 
+void StepWorkspace::Impl::record_stage() {
+  if (!on_substep) return;
+  StageRecord& stage = stages.emplace_back();
+  stage.delta = delta;
+  stage.w = contact.w.head(contact.set.weight_count());
+  contact.set.picks(stage.picks);
+}
+
 void StepWorkspace::Impl::poison() {
   for (Eigen::VectorXd* x : {&delta, &trial_delta, &gradient, &trial_gradient, &direction, &mass_diagonal, &rounding,
                              &q_stage, &v_stage, &force})
@@ -279,6 +287,7 @@ StepReport take_steps([[maybe_unused]] const Model& model, const Control& contro
     SubstepResult result;
     if (turn_rate * h <= options.max_turn || options.integrator == IntegratorType::ne_mdp) {
       ws.accuracy = controlled && level < options.max_halvings ? options.accuracy : 0;
+      ws.stages.clear();
       result = substep(control, options, h, state, ws);
       report.iterations += result.iterations;
       report.outer += result.outer;
@@ -307,6 +316,7 @@ StepReport take_steps([[maybe_unused]] const Model& model, const Control& contro
     ++report.substeps;
     done += whole >> level;
     state.time = ws.before.time + options.dt * (static_cast<double>(done) / static_cast<double>(whole));
+    if (ws.on_substep) ws.on_substep(state, h);
     if (once) break;
     // A pair of halves is done: the next substep may be twice as long. Under error control it must promise to be
     // accurate, its error being that of the last one times 2^3 with some luck.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <Eigen/LU>
+#include <functional>
 #include <limits>
 
 #include "contact/contact_set.h"
@@ -52,6 +53,12 @@ struct ContactScratch {
   Eigen::VectorXd Q_, Q_held_, UZ_, Y_, KY_, S_;
 };
 
+// A stage as it was solved, for those who differentiate it.
+struct StageRecord {
+  Eigen::VectorXd delta, w;
+  std::vector<ContactSet::Pick> picks;
+};
+
 struct StepWorkspace::Impl {
   Impl(const Model& model, const ContactWorld& world);
   void poison();  // fills what a step must not read before writing with NaN; debug builds call it before every step
@@ -84,6 +91,11 @@ struct StepWorkspace::Impl {
   Eigen::VectorXd unwanted, rates;    // by delta
   std::vector<double> stage_weights;  // by pair, at the end of the first stage
   double accuracy = 0;                // [m] asked for of the substep at hand; 0: any
+
+  // step_with_derivatives: the stages of the substep at hand, and who is told when it is accepted. Off: empty.
+  std::function<void(const State& state, double h)> on_substep;
+  std::vector<StageRecord> stages;
+  void record_stage();
 
   // rk4
   Eigen::VectorXd q_stage, v_stage, force;
