@@ -71,7 +71,7 @@ class Runner {
 
   const std::map<int, double>& track() const { return track_; }
   double stages() const { return static_cast<double>(stages_) / runs_ / task_.duration; }
-  double outer() const { return static_cast<double>(outer_) / static_cast<double>(std::max(1L, stages_)); }
+  double outer() const { return stages_ > 0 ? static_cast<double>(outer_) / static_cast<double>(stages_) : 1; }
   double residual() const { return residual_; }
 
  private:

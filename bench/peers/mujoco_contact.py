@@ -419,8 +419,11 @@ class Scree:
         self.tracks = {}
 
     def simulate(self, task, integrator, dt, *more):
-        command = [self.program, "sim", self.scenes / f"{task.scene}.toml", "--integrator", integrator, "--dt", repr(dt),
+        name, _, accuracy = integrator.partition(":")
+        command = [self.program, "sim", self.scenes / f"{task.scene}.toml", "--integrator", name, "--dt", repr(dt),
                    "--duration", repr(float(task.end)), "--json", *more]
+        if accuracy:
+            command += ["--accuracy", accuracy]
         return json.loads(output_of(command, exit_codes=(0, 1)))  # 1: a step failed
 
     def run(self, task, integrator, dt):
@@ -534,8 +537,9 @@ def main():
     parser.add_argument("--tables", required=True, type=pathlib.Path, help="the program scree_contact_tables")
     parser.add_argument("--scree", type=pathlib.Path, help="the scree executable: compare with it")
     parser.add_argument("--scenes", type=pathlib.Path, default=ROOT / "bench/scenes", help="folder of the scenes")
-    parser.add_argument("--scree-integrators", default="pbd-nmdp,ne-mdp", help="comma-separated; default %(default)s")
-    parser.add_argument("--scree-reference", default="ne-nmdp@0.25", help="integrator@step [ms]; default %(default)s")
+    parser.add_argument("--scree-integrators", default="pbd-nmdp2,pbd-nmdp2:1e-3,pbd-nmdp2:0,ne-mdp",
+                        help="comma-separated, each with an accuracy [m] behind a colon or not; default %(default)s")
+    parser.add_argument("--scree-reference", default="pbd-nmdp2:0@0.25", help="integrator@step [ms]; default %(default)s")
     parser.add_argument("--mujoco-reference", type=float, default=0.5,
                         help="step [ms] of MuJoCo's own answer; default %(default)s")
     parser.add_argument("--tasks", default=",".join(task.name.split()[0] for task in TASKS[1:]),
@@ -554,7 +558,7 @@ def main():
         name, step = arguments.scree_reference.split("@")
         scree_reference = (name, 1e-3 * float(step))
     except ValueError:
-        sys.exit("--steps, --scree-reference: expected numbers of ms, as 0.5,1,2 and ne-nmdp@0.25")
+        sys.exit("--steps, --scree-reference: expected numbers of ms, as 0.5,1,2 and pbd-nmdp2:0@0.25")
     if arguments.repeats < 1:
         sys.exit(f"--repeats: {arguments.repeats}, expected at least 1")
     grid = lambda step: abs(step / (2 * TABLE_STEP) - round(step / (2 * TABLE_STEP))) < 1e-9
