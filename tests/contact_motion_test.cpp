@@ -133,8 +133,8 @@ TEST(ContactMotion, ASlidingBoxStopsAfterTheCoulombDistance) {
     Simulation s(model, on_slope(model, law), options_of(integrator, dissipation, dt));
     s.set_state(Vec3(0, height - depth, 0), Vec3(v0, 0, 0));
     for (int k = 0; k * dt < 0.6; ++k) EXPECT_TRUE(s.step().converged());
-    // At rest up to the gap of 1e-10 J at which the search for the forces ends: unit masses, at most two contacts, and a
-    // turn that counts by the half length of 0.25 m.
+    // At rest up to the gap of 1e-10 J at which the search for the forces ends: unit masses, at most two contacts, and
+    // a turn that counts by the half length of 0.25 m.
     EXPECT_LE(s.state().v.cwiseAbs().maxCoeff(), std::sqrt(2 * 1e-10) / 0.25);
     return s.state().q(0);
   };

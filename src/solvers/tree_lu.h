@@ -1,6 +1,6 @@
 // LU factorisation of matrices with the sparsity of a kinematic tree that need not be symmetric: A_ab != 0 only if one
-// dof is an ancestor of the other. Eliminating leaves first fills in nothing, as in TreeCholesky. Without pivoting: meant
-// for matrices whose symmetric part is near positive definite; a pivot that cancels is reported.
+// dof is an ancestor of the other. Eliminating leaves first fills in nothing, as in TreeCholesky. Without pivoting:
+// meant for matrices whose symmetric part is near positive definite; a pivot that cancels is reported.
 #pragma once
 
 #include <vector>
