@@ -23,6 +23,8 @@ struct State {
   // Weights of the contact polytopes at the end of the last step, by point, solid and vertex: where the next step
   // starts its search. Empty: from zero.
   std::vector<double> contact_weights;
+  // Normal force [N] that every pair of point and solid bore at the end of the last step, impacts aside: what the
+  // two-stage integrators may extrapolate, theory (9.3). Empty: none.
   std::vector<double> contact_loads;
 };
 
