@@ -52,8 +52,8 @@ class Discretisation {
   virtual void jacobian(double* out) = 0;  // nv x nv, column-major; entries of different branches are left alone
   virtual double kinetic_energy() = 0;     // [J]
   virtual void kinetic_gradient(double* out) = 0;  // nv
-  // Upper triangles, column-major; entries of dofs on different branches are left alone. (Newton-Euler, second stage: the
-  // exact one leaves out how the velocity of a chart depends on `rest`.)
+  // Upper triangles, column-major; entries of dofs on different branches are left alone. (Newton-Euler, second stage:
+  // the exact one leaves out how the velocity of a chart depends on `rest`.)
   virtual void kinetic_hessian(double* exact, double* gauss_newton) = 0;
   // Velocity at the end of the stage of the material point that is at x (about the origin of trial()) on a body, as the
   // motion from q_n to the trial pose has it, and its change when dof a moves the body and x moves by dx.  theory (8.7)
