@@ -34,7 +34,7 @@ TEST(TreeLu, SolvesWhatADenseFactorisationSolves) {
   std::mt19937_64 random(82);
   for (int trial = 0; trial < 300; ++trial) {
     const int n = std::uniform_int_distribution<int>(1, 60)(random);
-    const int count = std::uniform_int_distribution<int>(0, 24)(random);
+    const int count = std::uniform_int_distribution<int>(1, 24)(random);
     const Sparse s = random_sparse(random, n);
     TreeLu lu(s.parent);
     ASSERT_TRUE(lu.factor(s.A.data()));
