@@ -105,10 +105,35 @@ enum class ContactCandidates {
 };
 std::vector<ContactPoint> contact_candidates(const Model& model, ContactCandidates which);
 
+// Contact as a smooth force, for pbd-friction, pbfd and pbfd-coulomb. A point at depth d > 0 that slips with the
+// velocity u feels along the normal n and against u                                                     theory (11.1)
+// to (11.5)
+//   C_perp d^alpha n                  all three; the names of the PBFD paper in brackets below
+//   -(beta+1) C_par |u|^(beta-1) u d^(gamma+1)                     pbd-friction and pbfd
+//   -friction C_perp d^alpha u / sqrt(|u|^2 + creep^2)             pbfd-coulomb
+struct SmoothContactOptions {
+  double normal_exponent = 2;  // alpha, > 1 and at most 6
+  double slip_exponent = 1;    // beta, >= 1 (printed form: > 0) and at most 6
+  double depth_exponent = 1;   // gamma, > 0 and at most 6
+  double depth = 0.005;        // > 0 [m] where a point carries its share of the weight: C_perp = share / depth^alpha
+  std::optional<double> stiffness;  // > 0 [N/m^alpha] C_perp itself, in place of `depth`
+  double speed = 0.2;               // > 0 [m/s] of the slip at which friction equals the normal force of a point that
+                                    // carries its share: C_par = share / ((beta+1) speed^beta depth^(gamma+1))
+  std::optional<double> drag;       // >= 0 [N s^beta / m^(beta+gamma+1)] C_par itself, in place of `speed`
+  // velocity: u is the displacement over the step, divided by it. printed: eq. 11 and 12 as the paper prints them, with
+  // the displacement itself and, of pbfd, |u|^beta in place of |u|^(beta-1): friction then depends on the step.
+  enum class Form { velocity, printed } form = Form::velocity;
+  double friction = 0.7;   // >= 0 mu of pbfd-coulomb; at most 100
+  double creep = 0.002;    // > 0 [m/s] at this speed friction is mu/sqrt(2): a body on a slope creeps slower than that
+  double dissipation = 0;  // >= 0 [s/m] of pbfd-coulomb: the normal force times max(0, 1 - dissipation u.n)
+  void validate() const;   // throws InputError: field, value received, accepted range
+};
+
 // The ground, the law and the points that may touch, for one model. Immutable while simulations run on it.
 struct ContactWorld {
   Environment environment;
   std::shared_ptr<const ContactLaw> law = make_coulomb({});  // never null
+  SmoothContactOptions smooth;                               // of the integrators that take contact as a smooth force
   std::vector<ContactPoint> points;                          // at most 6000 / vertex_count() of the law
   size_t pair_count() const { return points.size() * environment.solids().size(); }
 };

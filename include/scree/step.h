@@ -25,10 +25,19 @@ enum class IntegratorType {
   pbd_zonmdp,  // "pbd-zonmdp"
   ne_nmdp2,    // "ne-nmdp2": the same principle in two stages of second order, with an error estimate; theory section 9
   pbd_nmdp2,   // "pbd-nmdp2": on body transforms
+  ne_lcp,      // "ne-lcp": dry friction by complementarity, linearised at the start of the step; theory section 12
+  // Contact as a smooth force of depth and slip (ContactWorld::smooth), on `pbd`; theory section 11:
+  pbd_friction,   // "pbd-friction": normal force and friction from one energy, eq. 11 of the PBFD paper
+  pbfd,           // "pbfd": position-based frictional dynamics, eq. 13
+  pbfd_coulomb,   // "pbfd-coulomb": friction bounded by mu times the normal force
+  pbd_friction2,  // "pbd-friction2": the same in two stages of second order
+  pbfd2,          // "pbfd2"
+  pbfd_coulomb2,  // "pbfd-coulomb2"
 };
 bool knows_contact(IntegratorType type);
 bool estimates_error(IntegratorType type);
-void check_accuracy(IntegratorType type);  // throws InputError if it does not, names those that do
+bool uses_smooth_contact(IntegratorType type);  // ContactWorld::smooth in place of ContactWorld::law
+void check_accuracy(IntegratorType type);       // throws InputError if it does not, names those that do
 // Throws InputError if the integrator knows no contact, or needs the derivative of the law and the law offers none.
 void check_contact(IntegratorType type, const ContactLaw& law);
 
@@ -48,6 +57,14 @@ enum class ContactSolver {
 };
 const char* contact_solver_name(ContactSolver solver);
 ContactSolver contact_solver_from_name(std::string_view name);  // throws InputError that lists the names
+// How a step of pbd-friction and pbfd is solved: Table I of the PBFD paper.                            theory (11.12)
+enum class Optimizer {
+  jtj_lm,  // "jtj-lm": Levenberg-Marquardt with the Hessian of the linearised residual
+  lm,      // "lm": with the exact Hessian of the energy; pbd-friction only
+  lbfgs,   // "lbfgs": gradients alone
+};
+const char* optimizer_name(Optimizer optimizer);
+Optimizer optimizer_from_name(std::string_view name);  // throws InputError that lists the names
 const char* integrator_name(IntegratorType type);
 std::string integrator_names();                              // all of them: "pbd, ne, ..."
 IntegratorType integrator_from_name(std::string_view name);  // throws InputError that lists the names
@@ -66,9 +83,11 @@ struct StepOptions {
   // Integrators with contact:
   Dissipation dissipation = Dissipation::effective;
   ContactSolver solver = ContactSolver::newton;
-  int max_outer = 500;      // >= 1, iterations of the projected gradient method before the step is halved
-  bool explicit_pd = true;  // ne-mdp only: control from the state at the start of the step; false: at its end
-  void validate() const;    // throws InputError: field, value received, accepted range
+  int max_outer = 500;  // >= 1, iterations of the projected gradient method before the step is halved
+  // ne-mdp and ne-lcp: control from the state at the start of the step; false: at its end
+  bool explicit_pd = true;
+  Optimizer optimizer = Optimizer::jtj_lm;  // of pbd-friction, pbfd and pbfd-coulomb
+  void validate() const;                    // throws InputError: field, value received, accepted range
 };
 
 enum class StepStatus {
@@ -93,6 +112,8 @@ struct StepReport {
   int qp_iterations = 0;  // of the inner quadratic programs
   double optimality = 0;  // [J] worst substep: by how much a first-order change of the contact forces could still lower
                           // the kinetic energy they minimise; theory (8.10)
+  int damped = 0;         // iterations of jtj-lm that needed damping, of integrators with smooth contact
+  int stationary = 0;     // of the rejected tries: ended where 1/2 |R|^2 is stationary, but R is not zero
   int restarts = 0;       // stages solved again from zero forces by the projected gradient method
   double error = 0;       // [m] largest estimated error of an accepted substep, of the integrators that estimate it
   int contacts = 0;       // contacts in the ground at the end of the step

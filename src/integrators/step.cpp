@@ -14,9 +14,12 @@
 namespace scree {
 namespace {
 
-constexpr const char* kIntegratorNames[] = {
-    "pbd",       "ne",       "rk4",        "ne-mdp",   "ne-nmdp",
-    "ne-zonmdp", "pbd-nmdp", "pbd-zonmdp", "ne-nmdp2", "pbd-nmdp2"};  // in the order of IntegratorType
+constexpr const char* kIntegratorNames[] = {"pbd",       "ne",           "rk4",        "ne-mdp",       "ne-nmdp",
+                                            "ne-zonmdp", "pbd-nmdp",     "pbd-zonmdp", "ne-nmdp2",     "pbd-nmdp2",
+                                            "ne-lcp",    "pbd-friction", "pbfd",       "pbfd-coulomb", "pbd-friction2",
+                                            "pbfd2",     "pbfd-coulomb2"};  // in the order of IntegratorType
+
+constexpr const char* kOptimizerNames[] = {"jtj-lm", "lm", "lbfgs"};  // in the order of Optimizer
 
 constexpr const char* kDissipationNames[] = {"contact", "total", "effective"};  // in the order of Dissipation
 
@@ -74,6 +77,14 @@ SubstepResult substep(const Control& control, const StepOptions& options, double
       return substep_nmdp2(ws.newton_euler, control, options, h, state, ws);
     case IntegratorType::pbd_nmdp2:
       return substep_nmdp2(ws.position_based, control, options, h, state, ws);
+    case IntegratorType::ne_lcp:
+    case IntegratorType::pbd_friction:
+    case IntegratorType::pbfd:
+    case IntegratorType::pbfd_coulomb:
+    case IntegratorType::pbd_friction2:
+    case IntegratorType::pbfd2:
+    case IntegratorType::pbfd_coulomb2:
+      return {};
   }
   return {};
 }
@@ -106,6 +117,15 @@ ContactSolver contact_solver_from_name(std::string_view name) {
     if (name == kContactSolverNames[k]) return static_cast<ContactSolver>(k);
   throw InputError(
       fmt::format("solver \"{}\" is unknown, expected one of: {}", name, fmt::join(kContactSolverNames, ", ")));
+}
+
+const char* optimizer_name(Optimizer optimizer) { return kOptimizerNames[static_cast<int>(optimizer)]; }
+
+Optimizer optimizer_from_name(std::string_view name) {
+  for (size_t k = 0; k < std::size(kOptimizerNames); ++k)
+    if (name == kOptimizerNames[k]) return static_cast<Optimizer>(k);
+  throw InputError(
+      fmt::format("optimizer \"{}\" is unknown, expected one of: {}", name, fmt::join(kOptimizerNames, ", ")));
 }
 
 const char* step_status_name(StepStatus status) {
@@ -224,15 +244,17 @@ void StepWorkspace::Impl::poison() {
 }
 
 bool knows_contact(IntegratorType type) { return type >= IntegratorType::ne_mdp; }
-bool estimates_error(IntegratorType type) { return type >= IntegratorType::ne_nmdp2; }
+bool estimates_error(IntegratorType type) {
+  return type == IntegratorType::ne_nmdp2 || type == IntegratorType::pbd_nmdp2;
+}
+bool uses_smooth_contact(IntegratorType type) { return type >= IntegratorType::pbd_friction; }
 
 void check_accuracy(IntegratorType type) {
   if (!estimates_error(type))
-    throw InputError(
-        fmt::format("integrator \"{}\" does not estimate its error, which accuracy asks for, expected one of: {}",
-                    integrator_name(type),
-                    fmt::join(std::begin(kIntegratorNames) + static_cast<int>(IntegratorType::ne_nmdp2),
-                              std::end(kIntegratorNames), ", ")));
+    throw InputError(fmt::format(
+        "integrator \"{}\" does not estimate its error, which accuracy asks for, expected one of: {}",
+        integrator_name(type),
+        fmt::join({integrator_name(IntegratorType::ne_nmdp2), integrator_name(IntegratorType::pbd_nmdp2)}, ", ")));
 }
 
 void check_contact(IntegratorType type, const ContactLaw& law) {
@@ -240,8 +262,8 @@ void check_contact(IntegratorType type, const ContactLaw& law) {
     throw InputError(fmt::format("integrator \"{}\" knows no contact, expected one of: {}", integrator_name(type),
                                  fmt::join(std::begin(kIntegratorNames) + static_cast<int>(IntegratorType::ne_mdp),
                                            std::end(kIntegratorNames), ", ")));
-  if (law.differentiable() || type == IntegratorType::ne_mdp || type == IntegratorType::ne_zonmdp ||
-      type == IntegratorType::pbd_zonmdp)
+  if (law.differentiable() || uses_smooth_contact(type) || type == IntegratorType::ne_mdp ||
+      type == IntegratorType::ne_zonmdp || type == IntegratorType::pbd_zonmdp)
     return;
   throw InputError(
       fmt::format("integrator \"{}\" needs the derivative of the contact law, which this law does not offer, expected "
