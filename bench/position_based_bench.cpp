@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include "dynamics/position_based.h"
+#include "math/eigen.h"
 #include "scree/dynamics.h"
 #include "scree/urdf.h"
 #include "support/mechanisms.h"

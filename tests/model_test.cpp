@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/planar.h"
 #include "model/tree.h"
 #include "scree/error.h"
 #include "scree/kinematics.h"

@@ -7,6 +7,7 @@
 #include <complex>
 
 #include "dynamics/discretisation.h"
+#include "math/eigen.h"
 #include "scree/dynamics.h"
 #include "scree/kinematics.h"
 #include "support/random_tree.h"

@@ -5,6 +5,7 @@
 
 #include <complex>
 
+#include "math/eigen.h"
 #include "scree/dynamics.h"
 #include "scree/kinematics.h"
 #include "support/random_tree.h"

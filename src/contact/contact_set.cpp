@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "math/eigen.h"
 #include "scree/error.h"
 
 namespace scree {

@@ -16,6 +16,7 @@
 #include <limits>
 
 #include "dynamics/position_based.h"
+#include "math/eigen.h"
 #include "scree/error.h"
 #include "scree/motion.h"
 #include "scree/state.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "math/eigen.h"
 #include "math/rotation.h"
 
 namespace scree {

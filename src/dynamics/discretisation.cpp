@@ -1,4 +1,5 @@
 #include "dynamics/discretisation.h"
+#include "math/eigen.h"
 
 namespace scree {
 namespace {

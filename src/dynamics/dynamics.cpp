@@ -1,6 +1,7 @@
 #include "scree/dynamics.h"
 
 #include "dynamics/dynamics_impl.h"
+#include "math/eigen.h"
 
 namespace scree {
 

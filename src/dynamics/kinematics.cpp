@@ -1,5 +1,6 @@
 #include "dynamics/kinematics.h"
 
+#include "math/eigen.h"
 #include "scree/kinematics.h"
 
 namespace scree {

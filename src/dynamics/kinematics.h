@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "math/rotation.h"
+#include "math/sin_cos.h"
 #include "model/tree.h"
 
 namespace scree {
@@ -17,7 +18,7 @@ template <class T> struct Kinematics {
         R_chart(tree.nodes.size()),
         chart(tree.nodes.size()),
         xi(static_cast<size_t>(tree.nv)) {}
-  V3<double> origin = {0, 0, 0};
+  V3<RealOf<T>> origin = {RealOf<T>(0), RealOf<T>(0), RealOf<T>(0)};
   std::vector<M3<T>> R;        // R_WB
   std::vector<V3<T>> p;        // p_WB - origin
   std::vector<M3<T>> R_chart;  // ball, floating: rotation before the chart, R = R_chart exp([chart]x)
@@ -28,11 +29,11 @@ template <class T> struct Kinematics {
 // Where the first body sits: a cheap point near the robot.
 V3<double> root_position(const Tree& tree, const double* q);
 
-template <class T> void forward_kinematics(const Tree& tree, const double* q, const T* delta, Kinematics<T>& out) {
-  using std::cos, std::sin;
+// Q: the scalar of positions, double or T.
+template <class T, class Q> void forward_kinematics(const Tree& tree, const Q* q, const T* delta, Kinematics<T>& out) {
   const V3<T> p_W = {T(-out.origin.x), T(-out.origin.y), T(-out.origin.z)};
-  const auto lift = [](const V3<double>& a) { return V3<T>{T(a.x), T(a.y), T(a.z)}; };
-  const auto lift3 = [&](const M3<double>& a) { return M3<T>{lift(a.x), lift(a.y), lift(a.z)}; };
+  const auto lift = [](const auto& a) { return V3<T>{T(a.x), T(a.y), T(a.z)}; };
+  const auto lift3 = [&](const auto& a) { return M3<T>{lift(a.x), lift(a.y), lift(a.z)}; };
   for (size_t i = 0; i < tree.nodes.size(); ++i) {
     const Node& node = tree.nodes[i];
     // The joint frame J in the world, then the factors of the joint's motion in turn.
@@ -45,7 +46,7 @@ template <class T> void forward_kinematics(const Tree& tree, const double* q, co
     } else {
       p += p_W;
     }
-    const double* qi = q + node.q_index;
+    const Q* qi = q + node.q_index;
     const T* di = delta + node.v_index;
     Twist<T>* xi = out.xi.data() + node.v_index;
     // Along fixed directions: first all positions, which cancel against `origin`, then the small displacements.
@@ -57,7 +58,7 @@ template <class T> void forward_kinematics(const Tree& tree, const double* q, co
       for (int k = 0; k < count; ++k) p += di[k] * directions[k];
     };
     const auto rotate = [&](const T& angle, Twist<T>& twist) {
-      const T sine = sin(angle), c = cos(angle);
+      const auto [sine, c] = sin_cos(angle);
       // About a coordinate axis, as most joints turn, one column stays and two mix.
       const auto mix = [&](const V3<T>& fixed, V3<T>& from, V3<T>& to) {
         const T s = T(node.axis_sign) * sine;
@@ -84,7 +85,7 @@ template <class T> void forward_kinematics(const Tree& tree, const double* q, co
                           {d * u.x * u.z + sine * u.y, d * u.y * u.z - sine * u.x, c + d * u.z * u.z}};
       R = R * turn;
     };
-    const auto rotate_chart = [&](const double* quaternion, const T* w, Twist<T>* twist) {
+    const auto rotate_chart = [&](const Q* quaternion, const T* w, Twist<T>* twist) {
       out.R_chart[i] = R * lift3(to_rotation(load_quaternion(quaternion)));
       const V3<T> chart = out.chart[i] = {w[0], w[1], w[2]};
       const M3<T> axes = out.R_chart[i] * rotation_jacobian(chart);

@@ -7,6 +7,11 @@
 
 namespace scree {
 
+// The scalar of numbers that are not differentiated.
+template <class T> struct RealOfScalar { using Type = T; };
+template <> struct RealOfScalar<std::complex<double>> { using Type = double; };
+template <class T> using RealOf = typename RealOfScalar<T>::Type;
+
 inline double real_part(double a) { return a; }
 inline double real_part(const std::complex<double>& a) { return a.real(); }
 
@@ -14,37 +19,44 @@ inline double real_part(const std::complex<double>& a) { return a.real(); }
 //   a = sin t / t,  b = (1 - cos t) / t^2,  c = (t - sin t) / t^3,  t = sqrt(s).
 template <class T> struct ChartCoefficients { T a, b, c, db, dc; };
 
-template <class T> ChartCoefficients<T> chart_coefficients(const T& s) {
-  using std::cos, std::sin, std::sqrt;
-  if (real_part(s) < 1.2) {
-    // Power series; up to 63 degrees, which covers every solver step. Ten terms leave less than 1.2^10/21! < 2e-19.
-    static constexpr double kInverseFactorial[] = {1.0,
-                                                   1.0 / 6,
-                                                   1.0 / 120,
-                                                   1.0 / 5040,
-                                                   1.0 / 362880,
-                                                   1.0 / 39916800,
-                                                   1.0 / 6227020800,
-                                                   1.0 / 1307674368000,
-                                                   1.0 / 355687428096000,
-                                                   1.0 / 121645100408832000};  // 1 / (2k+1)!
-    T a(0), b(0), c(0), db(0), dc(0);
-    for (int k = 9; k >= 0; --k) {
-      const double odd = kInverseFactorial[k] * (k % 2 ? -1 : 1);
-      const double even = odd / (2 * k + 2), next = even / (2 * k + 3);  // 1/(2k+2)!, 1/(2k+3)!
-      a = a * s + T(odd);
-      b = b * s + T(even);
-      c = c * s + T(next);
-      if (k > 0) {
-        db = db * s + T(even * k);
-        dc = dc * s + T(next * k);
-      }
+constexpr double kLargestSeries = 1.2;  // [rad^2] 63 degrees, which covers every solver step
+
+// Ten terms leave less than 1.2^10/21! < 2e-19.
+template <class T> ChartCoefficients<T> chart_series(const T& s) {
+  static constexpr double kInverseFactorial[] = {1.0,
+                                                 1.0 / 6,
+                                                 1.0 / 120,
+                                                 1.0 / 5040,
+                                                 1.0 / 362880,
+                                                 1.0 / 39916800,
+                                                 1.0 / 6227020800,
+                                                 1.0 / 1307674368000,
+                                                 1.0 / 355687428096000,
+                                                 1.0 / 121645100408832000};  // 1 / (2k+1)!
+  T a(0), b(0), c(0), db(0), dc(0);
+  for (int k = 9; k >= 0; --k) {
+    const double odd = kInverseFactorial[k] * (k % 2 ? -1 : 1);
+    const double even = odd / (2 * k + 2), next = even / (2 * k + 3);  // 1/(2k+2)!, 1/(2k+3)!
+    a = a * s + T(odd);
+    b = b * s + T(even);
+    c = c * s + T(next);
+    if (k > 0) {
+      db = db * s + T(even * k);
+      dc = dc * s + T(next * k);
     }
-    return {a, b, c, db, dc};
   }
+  return {a, b, c, db, dc};
+}
+
+template <class T> ChartCoefficients<T> chart_closed_form(const T& s) {
+  using std::cos, std::sin, std::sqrt;
   const T t = sqrt(s);
   const T a = sin(t) / t, b = (T(1) - cos(t)) / s, c = (T(1) - a) / s;
   return {a, b, c, (a - T(2) * b) / (T(2) * s), (b - T(3) * c) / (T(2) * s)};
+}
+
+template <class T> ChartCoefficients<T> chart_coefficients(const T& s) {
+  return real_part(s) < kLargestSeries ? chart_series(s) : chart_closed_form(s);
 }
 
 // 1 + first [w]x + second [w]x^2, s = |w|^2
@@ -90,11 +102,10 @@ template <class T> M3<T> rotation_jacobian_derivative(const V3<T>& w, const V3<T
   return d;
 }
 
-// --- quaternions (w, x, y, z), on double only: states are stored so -------------------------------------------------
+// --- quaternions (w, x, y, z): states are stored so -----------------------------------------------------------------
 
-struct UnitQuaternion {
-  double w, x, y, z;
-};
+template <class T> struct Quaternion { T w, x, y, z; };
+using UnitQuaternion = Quaternion<double>;
 inline UnitQuaternion operator*(const UnitQuaternion& a, const UnitQuaternion& b) {
   return {a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z, a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
           a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x, a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w};
@@ -104,15 +115,15 @@ inline UnitQuaternion normalized(const UnitQuaternion& a) {
   const double n = 1 / std::sqrt(a.w * a.w + a.x * a.x + a.y * a.y + a.z * a.z);
   return {a.w * n, a.x * n, a.y * n, a.z * n};
 }
-inline UnitQuaternion load_quaternion(const double* q) { return {q[0], q[1], q[2], q[3]}; }
+template <class T> Quaternion<T> load_quaternion(const T* q) { return {q[0], q[1], q[2], q[3]}; }
 inline void store_quaternion(const UnitQuaternion& a, double* q) { q[0] = a.w, q[1] = a.x, q[2] = a.y, q[3] = a.z; }
 
 // The rotation of a quaternion of any length: Runge-Kutta stages leave the unit sphere for a moment.
-inline M3<double> to_rotation(const UnitQuaternion& q) {
-  const double s = 2 / (q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z);
-  const double xx = s * q.x * q.x, yy = s * q.y * q.y, zz = s * q.z * q.z, xy = s * q.x * q.y, xz = s * q.x * q.z,
-               yz = s * q.y * q.z, wx = s * q.w * q.x, wy = s * q.w * q.y, wz = s * q.w * q.z;
-  return {{1 - yy - zz, xy + wz, xz - wy}, {xy - wz, 1 - xx - zz, yz + wx}, {xz + wy, yz - wx, 1 - xx - yy}};
+template <class T> M3<T> to_rotation(const Quaternion<T>& q) {
+  const T s = T(2) / (q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z), one(1);
+  const T xx = s * q.x * q.x, yy = s * q.y * q.y, zz = s * q.z * q.z, xy = s * q.x * q.y, xz = s * q.x * q.z,
+          yz = s * q.y * q.z, wx = s * q.w * q.x, wy = s * q.w * q.y, wz = s * q.w * q.z;
+  return {{one - yy - zz, xy + wz, xz - wy}, {xy - wz, one - xx - zz, yz + wx}, {xz + wy, yz - wx, one - xx - yy}};
 }
 inline UnitQuaternion quaternion_exp(const V3<double>& w) {
   const double t = 0.5 * std::sqrt(dot(w, w));

@@ -1,5 +1,9 @@
 #include "model/tree.h"
 
+#include "math/eigen.h"
+#include "model/planar.h"
+#include "scree/model.h"
+
 #include <cmath>
 
 namespace scree {

@@ -1,10 +1,10 @@
-// Tree: the model as the recursions see it. One node per body in parent-before-child order, all constants inline.
+// Tree: the model as the recursions see it. One node per body in parent-before-child order, all constants inline. No
+// Eigen types: files compiled for one processor (math/pack.h) read it, too.
 #pragma once
 
 #include <vector>
 
 #include "math/spatial.h"
-#include "scree/model.h"
 
 namespace scree {
 
@@ -50,18 +50,8 @@ struct Tree {
   int nq = 0, nv = 0;
 };
 
-inline V3<double> to_v3(const Vec3& a) { return {a.x(), a.y(), a.z()}; }
-inline M3<double> to_m3(const Mat3& a) { return {to_v3(a.col(0)), to_v3(a.col(1)), to_v3(a.col(2))}; }
-inline Vec3 to_eigen(const V3<double>& a) { return {a.x, a.y, a.z}; }
-inline Mat3 to_eigen(const M3<double>& a) {
-  Mat3 r;
-  r << to_eigen(a.x), to_eigen(a.y), to_eigen(a.z);
-  return r;
-}
-
+struct Body;
+struct Joint;
 Tree compile_tree(const std::vector<Body>& bodies, const std::vector<Joint>& joints);
-// The in-plane directions of a planar joint: the two coordinate axes the normal is least aligned with, in alphabetical
-// order, projected into the plane (normal y: x then z).
-void planar_directions(const Vec3& normal, Vec3& u1, Vec3& u2);
 
 }  // namespace scree

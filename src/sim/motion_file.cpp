@@ -5,6 +5,7 @@
 #include <map>
 
 #include "model/names.h"
+#include "model/planar.h"
 #include "model/tree.h"
 #include "scree/kinematics.h"
 #include "scree/motion.h"

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "model/planar.h"
 #include "model/tree.h"
 #include "scree/dynamics.h"
 #include "scree/urdf.h"
