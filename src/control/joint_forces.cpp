@@ -106,31 +106,37 @@ void JointForces::add_implicit(const Control& control, const JointStage& stage, 
       if (hessian) hessian[ia * n + ia] += pd.curvature + limit.curvature;
     } else if (joint.type == JointType::ball) {
       const int a = joint.v_index;
-      const V3<double> d = {delta[a], delta[a + 1], delta[a + 2]};
-      double trial[4];
-      store_quaternion(load_quaternion(q + joint.q_index) * quaternion_exp(d), trial);
-      double* g = gradient + a;
-      double* H = hessian ? hessian + static_cast<size_t>(a) * (n + 1) : nullptr;
-      if (control.kp(a) > 0) {
-        const V3<double> u = log_from(control.target.data() + joint.q_index, trial);
-        value += 0.5 * control.kp(a) * dot(u, u);
-        add_radial({control.kp(a), 0}, u, d, g, H, n);
-      }
-      if (std::isfinite(joint.limits.upper)) {
-        const V3<double> u = quaternion_log(load_quaternion(trial));
-        value += stop(length(u) - joint.limits.upper, joint.limits.stiffness, joint.limits.margin).value;
-        if (const Radial radial = ball_stop(joint.limits, length(u)); radial.psi != 0)
-          add_radial(radial, u, d, g, H, n);
-      }
-      // Damping towards the target velocity and feed-forward, in the chart.
-      for (size_t k = 0; k < 3; ++k) {
-        const Eigen::Index at = a + static_cast<Eigen::Index>(k);
-        const double slip = (delta[at] - rest[at]) / h - control.target_velocity(at);
-        value += 0.5 * h * control.kd(at) * slip * slip - control.torque(at) * delta[at];
-        g[k] += control.kd(at) * slip - control.torque(at);
-        if (H) H[k * n + k] += control.kd(at) / h;
-      }
+      add_ball(
+          joint,
+          {q + joint.q_index, rest + a, delta + a, control.kp.data() + a, control.kd.data() + a,
+           control.target.data() + joint.q_index, control.target_velocity.data() + a, control.torque.data() + a, h},
+          value, gradient + a, hessian ? hessian + static_cast<size_t>(a) * (n + 1) : nullptr, n);
     }
+  }
+}
+
+void JointForces::add_ball(const Joint& joint, const BallControl& c, double& value, double* g, double* H,
+                           size_t stride) {
+  const V3<double> d = {c.delta[0], c.delta[1], c.delta[2]};
+  double trial[4];
+  store_quaternion(load_quaternion(c.q) * quaternion_exp(d), trial);
+  if (c.kp[0] > 0) {
+    const V3<double> u = log_from(c.target, trial);
+    value += 0.5 * c.kp[0] * dot(u, u);
+    add_radial({c.kp[0], 0}, u, d, g, H, stride);
+  }
+  if (std::isfinite(joint.limits.upper)) {
+    const V3<double> u = quaternion_log(load_quaternion(trial));
+    value += stop(length(u) - joint.limits.upper, joint.limits.stiffness, joint.limits.margin).value;
+    if (const Radial radial = ball_stop(joint.limits, length(u)); radial.psi != 0)
+      add_radial(radial, u, d, g, H, stride);
+  }
+  // Damping towards the target velocity and feed-forward, in the chart.
+  for (size_t k = 0; k < 3; ++k) {
+    const double slip = (c.delta[k] - c.rest[k]) / c.h - c.target_velocity[k];
+    value += 0.5 * c.h * c.kd[k] * slip * slip - c.torque[k] * c.delta[k];
+    g[k] += c.kd[k] * slip - c.torque[k];
+    if (H) H[k * stride + k] += c.kd[k] / c.h;
   }
 }
 

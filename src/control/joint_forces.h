@@ -29,6 +29,14 @@ class JointForces {
   void add_implicit(const Control& control, const JointStage& stage, const double* delta, double& value,
                     double* gradient, double* hessian) const;
 
+  // The same of one ball joint: its four positions, its three dofs, and what control wants of them.
+  struct BallControl {
+    const double *q, *rest, *delta, *kp, *kd, *target, *target_velocity, *torque;
+    double h;  // [s]
+  };
+  static void add_ball(const Joint& joint, const BallControl& control, double& value, double* gradient, double* hessian,
+                       size_t stride);
+
   // The generalized force of control, damping and stops at (q, v).
   void explicit_force(const Control& control, const double* q, const double* v, double* force) const;
 

@@ -33,8 +33,8 @@ template <class T> struct PositionBased {
   std::vector<SecondMoment<T>> sigma;
 };
 
-// Returns I and leaves the subtree sums of P_i = k T_i S_i D_i^T + T_i L_i^T (L_i: gravity).      theory (3.2), (3.3)
-template <class T> T accumulate(const Tree& tree, const Kinematics<T>& kin, PositionBased<T>& pb) {
+// Returns I and leaves P_i = k T_i S_i D_i^T + T_i L_i^T (L_i: gravity) of every body.                    theory (3.2)
+template <class T> T accumulate_bodies(const Tree& tree, const Kinematics<T>& kin, PositionBased<T>& pb) {
   T value(0);
   const size_t n = tree.nodes.size();
   for (size_t i = 0; i < n; ++i) {
@@ -64,6 +64,12 @@ template <class T> T accumulate(const Tree& tree, const Kinematics<T>& kin, Posi
     pb.moment[i] = A;
     pb.force[i] = F;
   }
+  return value;
+}
+
+// The same, summed over subtrees.                                                                        theory (3.3)
+template <class T> T accumulate(const Tree& tree, const Kinematics<T>& kin, PositionBased<T>& pb) {
+  const T value = accumulate_bodies(tree, kin, pb);
   sum_over_subtrees(tree, pb.moment);
   sum_over_subtrees(tree, pb.force);
   return value;

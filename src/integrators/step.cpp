@@ -220,6 +220,11 @@ void ContactScratch::solve_columns(const Eigen::PartialPivLU<Eigen::MatrixXd>& l
   lu.matrixLU().triangularView<Eigen::Upper>().solveInPlace(columns);
 }
 
+SmoothStepper& StepWorkspace::Impl::smooth_stepper() {
+  if (!smooth) smooth = std::make_unique<SmoothStepper>(model, world);
+  return *smooth;
+}
+
 const Control& StepWorkspace::Impl::control_at(const Control& control, double time) {
   if (!control.motion) return control;
   moving_control = control;
@@ -358,15 +363,33 @@ StepReport take_steps([[maybe_unused]] const Model& model, const Control& contro
   return report;
 }
 
+// Steps in lanes do their own halving (integrators/lockstep.h).
+bool runs_in_lanes(const StepOptions& options) {
+  return uses_smooth_contact(options.integrator) && options.integrator != IntegratorType::pbd_friction &&
+         options.integrator != IntegratorType::pbd_friction2 && options.optimizer == Optimizer::jtj_lm;
+}
+
+StepReport step_in_lane(const Control& control, const StepOptions& options, State& state, StepWorkspace::Impl& ws) {
+  StepReport report = ws.smooth_stepper().step(control, options, state, ws.contacts);
+  if (!report.converged()) return report;
+  state.time += options.dt;
+  ws.dynamics.set_position(state.q);
+  report.kinetic_energy = ws.dynamics.kinetic_energy(state.v);
+  report.potential_energy = ws.dynamics.gravity_energy(options.gravity) + ws.joint_forces.stop_energy(state.q.data());
+  return report;
+}
+
 }  // namespace
 
 StepReport step(const Model& model, const Control& control, const StepOptions& options, State& state,
                 StepWorkspace& workspace) {
+  if (runs_in_lanes(options)) return step_in_lane(control, options, state, workspace.impl());
   return take_steps(model, control, options, false, state, workspace);
 }
 
 StepReport advance(const Model& model, const Control& control, const StepOptions& options, State& state,
                    StepWorkspace& workspace) {
+  if (runs_in_lanes(options)) return step_in_lane(control, options, state, workspace.impl());
   return take_steps(model, control, options, true, state, workspace);
 }
 

@@ -9,6 +9,7 @@
 #include "control/joint_forces.h"
 #include "dynamics/discretisation.h"
 #include "dynamics/dynamics_impl.h"
+#include "integrators/pbfd.h"
 #include "scree/step.h"
 #include "solvers/simplex_qp.h"
 #include "solvers/tree_cholesky.h"
@@ -96,6 +97,10 @@ struct StepWorkspace::Impl {
   std::function<void(const State& state, double h)> on_substep;
   std::vector<StageRecord> stages;
   void record_stage();
+
+  // smooth contact, made by the first step that wants it
+  SmoothStepper& smooth_stepper();
+  std::unique_ptr<SmoothStepper> smooth;
 
   // rk4
   Eigen::VectorXd q_stage, v_stage, force;

@@ -76,6 +76,8 @@ template <int W> inline Pack<W> abs(const Pack<W>& a) {
 
 // The same words for one lane, which is a double.
 inline bool any(bool a) { return a; }
+inline double sqrt(double a) { return __builtin_sqrt(a); }
+inline double abs(double a) { return __builtin_fabs(a); }
 inline double select(bool condition, double yes, double no) { return condition ? yes : no; }
 
 template <class T> struct LanesOf;

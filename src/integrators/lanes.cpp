@@ -1,0 +1,152 @@
+#include "integrators/lanes.h"
+
+#include <cmath>
+
+#include "dynamics/kinematics.h"
+#include "integrators/lockstep.h"
+#include "math/eigen.h"
+
+namespace scree {
+
+// Each in a file compiled for the processor that has it.
+LaneMachine* new_lanes4(const LaneSetup& setup);
+LaneMachine* new_lanes8(const LaneSetup& setup);
+
+bool has_lanes(int lanes) {
+  if (lanes == 1) return true;
+#ifdef __x86_64__
+  if (lanes == 4) return __builtin_cpu_supports("avx2");
+  if (lanes == 8)
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl");
+#endif
+  return false;
+}
+
+int widest_lanes() {
+  for (const int lanes : {8, 4})
+    if (has_lanes(lanes)) return lanes;
+  return 1;
+}
+
+std::unique_ptr<LaneMachine> make_lanes(int lanes, const LaneSetup& setup) {
+#ifdef __x86_64__
+  if (lanes == 4) return std::unique_ptr<LaneMachine>(new_lanes4(setup));
+  if (lanes == 8) return std::unique_ptr<LaneMachine>(new_lanes8(setup));
+#endif
+  return std::make_unique<Lockstep<double>>(setup);
+}
+
+LaneSetup make_lane_setup(const Model& model, const ContactWorld& world) {
+  LaneSetup setup{};
+  setup.tree = &model.tree();
+  for (const Joint& joint : model.joints()) {
+    const JointLimits& l = joint.limits;
+    setup.joints.push_back({joint.q_index, joint.v_index, velocity_count(joint.type), joint.type == JointType::ball,
+                            std::isfinite(l.lower) || std::isfinite(l.upper), joint.armature, joint.damping,
+                            joint.effort, l.lower, l.upper, l.stiffness, l.margin});
+  }
+  for (const ContactPoint& point : world.points)
+    setup.points.push_back({point.body.value(), to_v3(point.p_B), point.radius});
+  for (const Solid& solid : world.environment.solids()) {
+    LaneSolid& to = setup.solids.emplace_back();
+    if (const auto* plane = std::get_if<GroundPlane>(&solid.shape))
+      to = {true, to_v3(plane->point), to_v3(plane->normal)};
+  }
+  return setup;
+}
+
+void update_setup(const StepOptions& options, const ContactWorld& world, LaneSetup& setup) {
+  using enum IntegratorType;
+  const IntegratorType type = options.integrator;
+  setup.law.friction = type == pbd_friction || type == pbd_friction2 ? FrictionLaw::energy
+                       : type == pbfd || type == pbfd2               ? FrictionLaw::viscous
+                                                                     : FrictionLaw::coulomb;
+  setup.law.printed = world.smooth.form == SmoothContactOptions::Form::printed;
+  setup.law.alpha = world.smooth.normal_exponent;
+  setup.law.beta = world.smooth.slip_exponent;
+  setup.law.gamma = world.smooth.depth_exponent;
+  setup.two_stages = type >= pbd_friction2;
+  setup.gravity = to_v3(options.gravity);
+  setup.tolerance = options.tolerance;
+  setup.max_iterations = options.max_iterations;
+  setup.max_halvings = options.max_halvings;
+  setup.max_turn = options.max_turn;
+}
+
+SmoothCoefficients<double> smooth_coefficients(const Model& model, const SmoothContactOptions& o, size_t points,
+                                               double gravity) {
+  constexpr double kStandardGravity = 9.81;  // [m/s^2] defines the share of the weight where there is none
+  const double share = model.total_mass() * (gravity > 0 ? gravity : kStandardGravity) /
+                       static_cast<double>(std::max<size_t>(1, points));
+  return {o.stiffness.value_or(share / std::pow(o.depth, o.normal_exponent)),
+          o.drag.value_or(share / ((o.slip_exponent + 1) * std::pow(o.speed, o.slip_exponent) *
+                                   std::pow(o.depth, o.depth_exponent + 1))),
+          o.friction, o.creep, o.dissipation};
+}
+
+ModelLaneHost::ModelLaneHost(const Model& model, const ContactWorld& world, int lanes)
+    : model_(model), world_(world), damped_(static_cast<size_t>(lanes)), weighted_(model.nv(), model.nv()) {
+  for (Damped& d : damped_) {
+    d.JWJ.setZero(model.nv(), model.nv());
+    d.shifted = d.JWJ;
+    d.JWr.setZero(model.nv());
+    d.x = d.JWr;
+    d.llt = Eigen::LLT<Eigen::MatrixXd>(model.nv());
+  }
+}
+
+void ModelLaneHost::ground(int solid, const V3<double>& p, double radius, double& distance, V3<double>& normal,
+                           M3<double>& hessian) {
+  const Vec3 at = to_eigen(p);
+  const Environment& environment = world_.environment;
+  distance = environment.distance_bound(static_cast<size_t>(solid), at);
+  if (!(distance < radius)) return;
+  const SignedDistance d = environment.distance(static_cast<size_t>(solid), at);
+  distance = d.value;
+  normal = to_v3(d.gradient);
+  hessian = to_m3(d.hessian);
+}
+
+void ModelLaneHost::ball_joint(int joint, const BallControl& c, double& value, double* gradient, double* H) {
+  JointForces::add_ball(model_.joints()[static_cast<size_t>(joint)],
+                        {c.q, c.rest, c.delta, c.kp, c.kd, c.target, c.target_velocity, c.torque, c.h}, value, gradient,
+                        H, 3);
+}
+
+void ModelLaneHost::displace(const double* delta, double* q) { apply_displacement(model_.tree(), delta, q); }
+
+// Minimises 1/2 |W^(1/2) (r + J x)|^2 + damping/2 sum D_a x_a^2, D the diagonal of J^T W J.             theory (11.11)
+void ModelLaneHost::damp(int lane, const double* jacobian, const double* residual, const double* weights) {
+  Damped& d = damped_[static_cast<size_t>(lane)];
+  const Eigen::Index n = model_.nv();
+  const Eigen::Map<const Eigen::MatrixXd> J(jacobian, n, n);
+  const Eigen::Map<const Eigen::VectorXd> r(residual, n), w(weights, n);
+  weighted_.noalias() = w.asDiagonal() * J;
+  d.JWJ.noalias() = J.transpose() * weighted_;
+  d.JWr.noalias() = weighted_.transpose() * r;
+  d.size = std::sqrt(r.cwiseAbs2().dot(w));
+}
+
+bool ModelLaneHost::damped_step(int lane, double damping, double* step) {
+  Damped& d = damped_[static_cast<size_t>(lane)];
+  d.shifted = d.JWJ;
+  // A column of zeros must not make the matrix singular.
+  d.shifted.diagonal().array() += damping * d.JWJ.diagonal().array().max(1e-12 * d.JWJ.diagonal().maxCoeff());
+  d.llt.compute(d.shifted);
+  d.x = -d.JWr;
+  if (d.llt.info() != Eigen::Success) return false;
+  d.llt.solveInPlace(d.x);
+  std::copy(d.x.begin(), d.x.end(), step);
+  return d.x.allFinite();
+}
+
+double ModelLaneHost::slope(int lane) {
+  const Damped& d = damped_[static_cast<size_t>(lane)];
+  double largest = 0;
+  for (Eigen::Index a = 0; a < d.JWr.size(); ++a)
+    if (d.JWJ(a, a) > 0) largest = std::max(largest, std::abs(d.JWr(a)) / (std::sqrt(d.JWJ(a, a)) * d.size));
+  return largest;
+}
+
+}  // namespace scree
