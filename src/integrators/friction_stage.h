@@ -50,6 +50,8 @@ template <class T> class FrictionStage {
   void jacobian();                                // after evaluate(), into row and column
   If factor();                                    // in place; where it is regular
   void solve(T* x) const;                         // x <- J^-1 x
+  // The part of a step after which the first slipping contact is at its slowest, if it would turn round on the way.
+  T until_stick(const T* step) const;
   void dense_jacobian(int l, double* out) const;  // of one lane, n x n, column-major; before factor()
 
   T stage_h;  // [s] length of the stage
@@ -718,6 +720,30 @@ template <class T> void FrictionStage<T>::solve(T* x) const {
     for (int e = depth_[static_cast<size_t>(k)] - 1; e >= 0; --e) sum -= r[e] * x[path[e]];
     x[k] = sum * inverse_pivot_[static_cast<size_t>(k)];
   }
+}
+
+// Friction bounded by mu N has a slope of mu N / creep where a point is at rest and next to none where it slips: a
+// Newton step from slip overshoots the rest it ought to find. So it ends there.                          theory (11.10)
+template <class T> T FrictionStage<T>::until_stick(const T* step) const {
+  T part(1);
+  if (s_.law.friction != FrictionLaw::coulomb) return part;
+  const T by_h = T(1) / stage_h;
+  for (const Touch& t : touches_) {
+    const LanePoint& point = s_.points[static_cast<size_t>(t.point)];
+    const size_t i = static_cast<size_t>(point.node);
+    const Twist<T> xi = twist_of(trial_, i, step);
+    V3<T> du = xi.v + cross(xi.w, t.c);
+    if (point.radius > 0) {  // a rolling point: only what moves the body's own point is slip
+      const V3<T> slide = cross(xi.w, T(point.radius) * t.normal);
+      du = du - motion_.target_R[i] * transpose_times(trial_.R[i], slide);
+    }
+    du = by_h * (du - dot(t.normal, du) * t.normal);
+    const T s = dot(t.force.u_t, t.force.u_t), across = -dot(t.force.u_t, du), size = dot(du, du);
+    const If turns =
+        (t.depth > T(0)) & (s > coefficients.creep * coefficients.creep) & (across > T(0)) & (across < size);
+    part = select(turns, smaller(part, across / size), part);
+  }
+  return part;
 }
 
 // The mass matrix, theory (6.4), and its factors L^T D L.

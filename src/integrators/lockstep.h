@@ -382,14 +382,15 @@ template <class T> void Lockstep<T>::find_directions(LaneHost& host) {
   for (int a = 0; a < n_; ++a) size += abs(step[a]);
   const If newton = where([](const Lane& it) { return it.next == Next::newton; });
   const If good = newton & regular & (size <= T(std::numeric_limits<double>::max()));
-  for (size_t a = 0; a < trial_.size(); ++a) {
-    direction_[a] = select(good, -step[a], direction_[a]);
-    trial_[a] = select(good, current_[a] + direction_[a], select(newton, current_[a], trial_[a]));
-  }
+  for (size_t a = 0; a < trial_.size(); ++a) direction_[a] = select(good, -step[a], direction_[a]);
+  const T part = stage_.until_stick(direction_.data());
+  for (size_t a = 0; a < trial_.size(); ++a)
+    trial_[a] = select(good, current_[a] + part * direction_[a], select(newton, current_[a], trial_[a]));
   for (int l = 0; l < W; ++l) {
     Lane& it = lanes_[l];
     if (it.next != Next::newton) continue;
     it.next = Next::trial;
+    it.fraction = lane(part, l);
     if (lane(good, l)) continue;
     it.damping = 1e-3;
     it.recalled = true;

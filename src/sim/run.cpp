@@ -12,6 +12,7 @@
 #include "sim/build_info.h"
 #include "sim/dense_output.h"
 #include "sim/run_contacts.h"
+#include "sim/schedule.h"
 
 namespace scree {
 namespace {
@@ -19,23 +20,6 @@ namespace {
 // The controller of the step, E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.8.
 constexpr double kFirstStep = 0.01;                                         // [s]
 constexpr double kSafety = 0.9, kSmallestFactor = 0.2, kLargestFactor = 2;  // of the next step over the last
-
-// Row k is at k dt, the last one at the duration. A last step shorter than a trillionth of the duration is rounding
-// (1.1 / 0.1 = 11.000000000000002) and is not taken.
-struct Schedule {
-  double dt, duration;
-  size_t steps;
-
-  Schedule(double dt_, double duration_)
-      : dt(dt_),
-        duration(duration_),
-        steps(static_cast<size_t>(std::max(1.0, std::ceil(duration_ / dt_ * (1 - 1e-12))))) {}
-  double time(size_t row) const { return row == steps ? duration : static_cast<double>(row) * dt; }
-  double step(size_t row) const {  // that leads from row - 1 to row; exactly dt unless the last one is cut short
-    const double last = duration - time(steps - 1);
-    return row < steps || std::abs(last - dt) <= 1e-12 * duration ? dt : last;
-  }
-};
 
 void reserve(Run& run, size_t rows, const Model& model) {
   for (auto* column : {&run.time, &run.kinetic_energy, &run.potential_energy, &run.residual}) column->reserve(rows);

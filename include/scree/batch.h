@@ -1,0 +1,81 @@
+// BatchSimulation: many trajectories of one model, with different initial states, controls and contact, in the SIMD
+// lanes and threads of one machine. docs/batch.md.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "scree/step.h"
+
+namespace scree {
+
+struct BatchOptions {
+  StepOptions step;              // integrator: pbfd, pbfd-coulomb, pbfd2 or pbfd-coulomb2
+  double duration = 1;           // > 0 [s]
+  int rows_every = 0;            // >= 0 steps between recorded rows; 0: the end alone
+  double max_penetration = 0.1;  // > 0 [m] a trajectory that starts deeper in the ground is not run
+  int lanes = 0;                 // 1, 4 (AVX2) or 8 (AVX-512); 0: as many as this processor has
+  int threads = 0;               // >= 0; 0: as many as this machine has
+  void validate() const;         // throws InputError: field, value received, accepted range
+};
+int batch_lanes(const BatchOptions& options);    // 1, 4 or 8
+int batch_threads(const BatchOptions& options);  // >= 1
+
+// What one trajectory has of its own.
+struct Trajectory {
+  Eigen::VectorXd q, v;  // at time 0
+  Control control;
+  SmoothContactOptions smooth;  // exponents and form as those of the world
+};
+
+enum class TrajectoryStatus : std::uint8_t {
+  complete,
+  step_failed,  // a step did not converge at its smallest substep; the recording ends before it
+  invalid,      // its initial state, control or contact is impossible; it was not run
+};
+const char* trajectory_status_name(TrajectoryStatus status);
+
+struct TrajectoryResult {
+  TrajectoryStatus status = TrajectoryStatus::invalid;
+  std::string failure;       // empty when complete
+  double end_time = 0;       // [s] of the last state that was reached
+  std::vector<double> q, v;  // row-major: every rows_every steps and the last state reached; row 0 is the start if
+                             // rows_every > 0
+  size_t rows = 0;
+  std::int64_t steps = 0, substeps = 0, rejected = 0, iterations = 0, damped = 0, stationary = 0;
+  double residual = 0;     // [m/s^2, rad/s^2] worst step
+  double penetration = 0;  // [m] deepest contact at the end of any step
+  std::uint64_t final_state_hash = 0;
+};
+
+class BatchSimulation {
+ public:
+  // Throws InputError: options, or an integrator without lanes.
+  BatchSimulation(Model model, ContactWorld world, BatchOptions options);
+  ~BatchSimulation();
+  BatchSimulation(BatchSimulation&&) noexcept;
+  BatchSimulation& operator=(BatchSimulation&&) noexcept;
+
+  const Model& model() const;
+  const BatchOptions& options() const;
+  size_t steps() const;               // of a complete trajectory
+  std::vector<double> times() const;  // [s] of the rows of a complete trajectory
+  Trajectory trajectory() const;      // a fresh one at rest: to be changed and handed back
+
+  // Fills in trajectory `index`. Called by several threads; the same index must give the same trajectory.
+  using Source = std::function<void(size_t index, Trajectory& trajectory)>;
+  // Takes a result, one thread at a time, in the order in which trajectories end. False: stop soon, without the rest.
+  using Sink = std::function<bool(size_t index, TrajectoryResult& result)>;
+  // Runs trajectories [first, last). Every result has the bits that the same trajectory has when it runs alone, in
+  // any number of lanes and threads. Exceptions of source and sink come through. False: the sink asked to stop.
+  bool run(size_t first, size_t last, const Source& source, const Sink& sink);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace scree
