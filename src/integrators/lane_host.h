@@ -58,7 +58,6 @@ struct LaneStart {
   int id;  // >= 0, of the trajectory
   const double *q, *v;
   const double* body_rates;  // 12 numbers a body, columns of [R | p]; null: from v
-  double time;               // [s]
   const double *kp, *kd, *torque;
   SmoothCoefficients<double> coefficients;
 };
@@ -75,8 +74,8 @@ class LaneHost {
   virtual ~LaneHost() = default;
   // The next trajectory for a lane; false: none is left.
   virtual bool next(LaneStart& start) = 0;
-  // Length of the next step of a trajectory [s]; 0: it has ended.
-  virtual double step_length(int id) = 0;
+  // Length of the next step of a trajectory [s], and when it starts; 0: it has ended.
+  virtual double step_length(int id, double& time) = 0;
   // Targets of control at `time`: nq positions, nv velocities.
   virtual void targets(int id, double time, double* target, double* target_velocity) = 0;
   // A step is done, or failed (then q, v and the rates are not to be used). body_rates: null with two stages.

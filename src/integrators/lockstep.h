@@ -128,13 +128,12 @@ template <class T> void Lockstep<T>::take_next(int l, LaneHost& host) {
   const SmoothCoefficients<double>& from = start.coefficients;
   set_lane(to.stiffness, l, from.stiffness), set_lane(to.drag, l, from.drag), set_lane(to.mu, l, from.mu);
   set_lane(to.creep, l, from.creep), set_lane(to.dissipation, l, from.dissipation);
-  lane.start_time = start.time;
   start_step(l, host);
 }
 
 template <class T> void Lockstep<T>::start_step(int l, LaneHost& host) {
   Lane& lane = lanes_[l];
-  lane.dt = host.step_length(lane.id);
+  lane.dt = host.step_length(lane.id, lane.start_time);
   if (!(lane.dt > 0)) {
     take_next(l, host);
     return;
@@ -288,7 +287,6 @@ template <class T> void Lockstep<T>::end_step(int l, bool converged, LaneHost& h
       rates[12 * i + 3 * c + 2] = lane(from[c]->z, l);
     }
   }
-  it.start_time += it.dt;
   host.stepped(it.id, it.report, q, v, setup_.two_stages ? nullptr : rates);
   start_step(l, host);
 }

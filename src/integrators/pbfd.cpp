@@ -31,7 +31,6 @@ bool SmoothStepper::next(LaneStart& start) {
            state_->q.data(),
            state_->v.data(),
            state_->body_rates.empty() ? nullptr : state_->body_rates.front().data(),
-           state_->time,
            control_->kp.data(),
            control_->kd.data(),
            control_->torque.data(),
@@ -39,7 +38,10 @@ bool SmoothStepper::next(LaneStart& start) {
   return true;
 }
 
-double SmoothStepper::step_length(int) { return std::exchange(dt_, 0); }
+double SmoothStepper::step_length(int, double& time) {
+  time = state_->time;
+  return std::exchange(dt_, 0);
+}
 
 void SmoothStepper::targets(int, double time, double* target, double* target_velocity) {
   const Control* control = control_;

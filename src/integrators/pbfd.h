@@ -15,7 +15,7 @@ class SmoothStepper final : public ModelLaneHost {
 
  private:
   bool next(LaneStart& start) override;
-  double step_length(int id) override;
+  double step_length(int id, double& time) override;
   void targets(int id, double time, double* target, double* target_velocity) override;
   void stepped(int id, const LaneReport& report, const double* q, const double* v, const double* body_rates) override;
   bool wants_contacts() const override { return true; }

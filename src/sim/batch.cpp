@@ -157,7 +157,6 @@ class BatchSimulation::Impl::Worker final : public ModelLaneHost {
                slot.state.q.data(),
                slot.state.v.data(),
                nullptr,
-               0,
                control.kp.data(),
                control.kd.data(),
                control.torque.data(),
@@ -204,8 +203,9 @@ class BatchSimulation::Impl::Worker final : public ModelLaneHost {
     ++result.rows;
   }
 
-  double step_length(int id) override {
+  double step_length(int id, double& time) override {
     Slot& slot = slots_[static_cast<size_t>(id)];
+    time = batch_.schedule.time(slot.step);
     if (shared_.stop) {
       slot.used = false;
       return 0;

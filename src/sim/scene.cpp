@@ -50,7 +50,7 @@ StepKeys read_step_options(const TomlReader& scene) {
   const auto step = scene.table("step");
   if (!step) return keys;
   step->check_keys({"integrator", "dt", "gravity", "tolerance", "max_iterations", "max_halvings", "max_turn",
-                    "accuracy", "output", "dissipation", "solver", "max_outer", "explicit_pd"});
+                    "accuracy", "output", "dissipation", "solver", "optimizer", "max_outer", "explicit_pd"});
   // Everything not yet read is at its valid default, so a failing check blames the key just read.
   const auto set = [&](const char* key, auto& field, const auto& value) {
     if (!value) return;
@@ -80,6 +80,8 @@ StepKeys read_step_options(const TomlReader& scene) {
     step->blame("dissipation", [&] { options.dissipation = dissipation_from_name(*name); });
   if (const auto name = step->string("solver"))
     step->blame("solver", [&] { options.solver = contact_solver_from_name(*name); });
+  if (const auto name = step->string("optimizer"))
+    step->blame("optimizer", [&] { options.optimizer = optimizer_from_name(*name); });
   set("max_outer", options.max_outer, step->integer("max_outer"));
   set("explicit_pd", options.explicit_pd, step->boolean("explicit_pd"));
   return keys;

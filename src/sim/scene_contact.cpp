@@ -139,7 +139,8 @@ template <class Options> struct OptionReader {
 };
 
 std::shared_ptr<const ContactLaw> read_coulomb(const TomlReader& table) {
-  table.check_keys({"law", "points", "friction", "directions", "exponent", "depth", "stiffness", "air_force"});
+  table.check_keys(
+      {"law", "points", "smooth", "friction", "directions", "exponent", "depth", "stiffness", "air_force"});
   CoulombOptions options;
   const OptionReader<CoulombOptions> reader{table, options};
   reader.read_capacity();
@@ -148,8 +149,8 @@ std::shared_ptr<const ContactLaw> read_coulomb(const TomlReader& table) {
 }
 
 std::shared_ptr<const ContactLaw> read_patch(const TomlReader& table) {
-  table.check_keys({"law", "points", "friction", "directions", "exponent", "depth", "stiffness", "radius", "corners",
-                    "size", "axis", "torsion_radius", "rings"});
+  table.check_keys({"law", "points", "smooth", "friction", "directions", "exponent", "depth", "stiffness", "radius",
+                    "corners", "size", "axis", "torsion_radius", "rings"});
   const auto size = table.numbers("size", 2), axis = table.numbers("axis", 3);
   const auto radius = table.number("radius");
   if (!radius && !size && !table.number("torsion_radius"))
@@ -170,7 +171,7 @@ std::shared_ptr<const ContactLaw> read_patch(const TomlReader& table) {
 }
 
 std::shared_ptr<const ContactLaw> read_granular(const TomlReader& table, const fs::path& folder) {
-  table.check_keys({"law", "points", "table"});
+  table.check_keys({"law", "points", "smooth", "table"});
   const fs::path file = existing_file(table, "table", folder);
   std::shared_ptr<const ContactLaw> law;
   table.blame("table", [&] { law = load_granular(file); });
@@ -183,6 +184,37 @@ std::shared_ptr<const ContactLaw> read_law(const TomlReader& table, const fs::pa
   if (law == "granular") return read_granular(table, folder);
   if (law == "patch") return read_patch(table);
   table.fail("law", fmt::format("\"{}\", expected coulomb, granular or patch", law));
+}
+
+// What the integrators with smooth contact take in place of the law; its friction, unless given, is the law's.
+SmoothContactOptions read_smooth(const TomlReader& contact) {
+  SmoothContactOptions options;
+  if (contact.string("law").value_or("coulomb") != "granular")
+    options.friction = contact.number("friction").value_or(options.friction);
+  const auto table = contact.table("smooth");
+  if (!table) return options;
+  table->check_keys({"normal_exponent", "slip_exponent", "depth_exponent", "depth", "stiffness", "speed", "drag",
+                     "form", "friction", "creep", "dissipation"});
+  const OptionReader<SmoothContactOptions> reader{*table, options};
+  if (const auto form = table->string("form")) {
+    if (*form != "velocity" && *form != "printed")
+      table->fail("form", fmt::format("\"{}\", expected velocity or printed", *form));
+    if (*form == "printed") options.form = SmoothContactOptions::Form::printed;
+  }
+  reader.set_number("normal_exponent", options.normal_exponent);
+  reader.set_number("slip_exponent", options.slip_exponent);
+  reader.set_number("depth_exponent", options.depth_exponent);
+  reader.set_number("depth", options.depth);
+  reader.set("stiffness", options.stiffness, table->number("stiffness", kStiffest));
+  if (options.stiffness && table->number("depth"))
+    table->fail("stiffness", "given together with depth, expected one of them");
+  reader.set_number("speed", options.speed);
+  reader.set("drag", options.drag, table->number("drag", kStiffest));
+  if (options.drag && table->number("speed")) table->fail("drag", "given together with speed, expected one of them");
+  reader.set_number("friction", options.friction);
+  reader.set_number("creep", options.creep);
+  reader.set_number("dissipation", options.dissipation);
+  return options;
 }
 
 ContactCandidates read_candidates(const TomlReader& table) {
@@ -227,6 +259,7 @@ ContactWorld read_contact(const TomlReader& scene, const fs::path& folder, const
   const auto table = scene.table("contact");
   if (table) {
     world.law = read_law(*table, folder);
+    world.smooth = read_smooth(*table);
     which = read_candidates(*table);
   }
   if (world.environment.solids().empty()) return world;
