@@ -17,6 +17,9 @@ const std::vector<Study>& studies() {
        study_nmdp_convergence},
       {"nmdp-accuracy", "Global error and work against the accuracy asked for: 50 scenes drawn from seeds",
        study_nmdp_accuracy},
+      {"pbfd-box", "Sliding distance of a box against the friction coefficient (PBFD paper, Fig. 5)", study_pbfd_box},
+      {"pbfd-optimizers", "Iterations and time of the optimisers of Table I; steps from random states (Fig. 4)",
+       study_pbfd_optimizers},
   };
   return all;
 }

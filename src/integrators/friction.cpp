@@ -34,7 +34,7 @@ void FrictionSolver::load_control(const Control& control) {
   std::copy(control.target_velocity.begin(), control.target_velocity.end(), stage_.target_velocity.begin());
 }
 
-FrictionResult FrictionSolver::substep(const ControlAt& control, const StepOptions& options, double h, State& state,
+FrictionResult FrictionSolver::substep(ControlSource& control, const StepOptions& options, double h, State& state,
                                        std::vector<Contact>& contacts) {
   update_setup(options, world_, setup_);
   energy_ = setup_.law.friction == FrictionLaw::energy;
@@ -49,12 +49,12 @@ FrictionResult FrictionSolver::substep(const ControlAt& control, const StepOptio
   stage_.substep = h;
 
   FrictionResult result;
-  load_control(control(setup_.two_stages ? kStageGamma * h : h));
+  load_control(control.at(setup_.two_stages ? kStageGamma * h : h));
   stage_.start(*this);
   stage_.begin(true);
   if (!solve_stage(options, result)) return result;
   if (setup_.two_stages) {
-    load_control(control(h));
+    load_control(control.at(h));
     if (!stage_.begin_second(true) || !solve_stage(options, result)) return result;
   }
   if (!stage_.finish(true, *this)) return result;
@@ -370,10 +370,14 @@ bool FrictionSolver::minimise_by_lbfgs(const StepOptions& options, FrictionResul
 
 SubstepResult substep_friction(const Control& control, const StepOptions& options, double h, State& state,
                                StepWorkspace::Impl& ws) {
-  const double start = state.time;
-  const FrictionResult r = ws.friction_solver().substep(
-      [&](double after) -> const Control& { return ws.control_at(control, start + after); }, options, h, state,
-      ws.contacts);
+  struct Source final : FrictionSolver::ControlSource {
+    Source(const Control& c, double t, StepWorkspace::Impl& w) : control(c), start(t), ws(w) {}
+    const Control& at(double after) override { return ws.control_at(control, start + after); }
+    const Control& control;
+    double start;
+    StepWorkspace::Impl& ws;
+  } source(control, state.time, ws);
+  const FrictionResult r = ws.friction_solver().substep(source, options, h, state, ws.contacts);
   SubstepResult result;
   result.converged = r.converged;
   result.iterations = r.iterations;

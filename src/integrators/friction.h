@@ -8,8 +8,6 @@
 // E belongs to pbd-friction, GE to pbfd and pbfd-coulomb.
 #pragma once
 
-#include <functional>
-
 #include "integrators/friction_stage.h"
 #include "integrators/lanes.h"
 #include "solvers/tree_cholesky.h"
@@ -27,10 +25,12 @@ class FrictionSolver final : public ModelLaneHost {
  public:
   FrictionSolver(const Model& model, const ContactWorld& world);
 
-  // Control at the ends of the stages: `first` at h (or kStageGamma h, two stages), `second` at h. They may be the same
-  // object, filled in anew by `second`.
-  using ControlAt = std::function<const Control&(double time)>;  // after the start of the substep [s]
-  FrictionResult substep(const ControlAt& control, const StepOptions& options, double h, State& state,
+  // Control at a time after the start of the substep [s]. The next call may reuse the object.
+  struct ControlSource {
+    virtual ~ControlSource() = default;
+    virtual const Control& at(double after) = 0;
+  };
+  FrictionResult substep(ControlSource& control, const StepOptions& options, double h, State& state,
                          std::vector<Contact>& contacts);
 
  private:
