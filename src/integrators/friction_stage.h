@@ -396,10 +396,9 @@ template <class T> void FrictionStage<T>::evaluate(const T* delta, LaneHost& hos
   touch_all(host);
   for (const Touch& t : touches_) {
     const size_t node = static_cast<size_t>(s_.points[static_cast<size_t>(t.point)].node);
-    const V3<T> f = t.scale * t.force.f;
-    inertia_.moment[node] += outer(t.x, -f);
-    inertia_.force[node] -= f;
-    value += t.scale * t.force.energy;
+    inertia_.moment[node] += outer(t.x, -t.force.f);
+    inertia_.force[node] -= t.force.f;
+    value += t.force.energy;
   }
   sum_over_subtrees(tree_, inertia_.moment);
   sum_over_subtrees(tree_, inertia_.force);
@@ -458,6 +457,7 @@ template <class T> void FrictionStage<T>::touch_all(LaneHost& host) {
       const V3<T> from = motion_.target_p[i] + motion_.target_R[i] * transpose_times(trial_.R[i], t.x - trial_.p[i]);
       t.u = by_h * (t.x - from);
       t.force = smooth_force(s_.law, coefficients, depth, normal, t.u, stage_h);
+      if (s_.two_stages) t.force *= t.scale;
     }
   }
 }
@@ -542,15 +542,17 @@ template <class T> void FrictionStage<T>::scale(const If& chosen) {
   second_moments();
   T reach(0);
   for (const V3<T>& p : trial_.p) reach = larger(reach, dot(p, p));
-  reach = sqrt(reach);
+  const T far = (T(1) + sqrt(reach)) * inertia_.weight;
   const T eps(std::numeric_limits<double>::epsilon());
   for (size_t a = 0; a < v.size(); ++a) {
     const SecondMoment<T>& sigma = moments_[static_cast<size_t>(tree_.dof_node[a])];
     const Twist<T>& xi = trial_.xi[a];
     const T mass = dot(xi, sigma * xi) + T(tree_.armature[a]);
-    const T lever = sqrt(dot(xi.w, xi.w) * sigma.m * trace(sigma.A)) + sqrt(dot(xi.v, xi.v)) * sigma.m;
-    const T loose = eps * ((T(1) + reach) * lever * inertia_.weight + joint_curvature_[a]) / mass;
-    weights[a] = select(chosen, T(1) / mass, weights[a]);
+    // The lever of residual.cpp, by |x| + |y| <= sqrt(2 (x^2 + y^2)).
+    const T lever = sqrt(T(2) * sigma.m * (dot(xi.w, xi.w) * trace(sigma.A) + dot(xi.v, xi.v) * sigma.m));
+    const T weight = T(1) / mass;
+    const T loose = eps * weight * (far * lever + joint_curvature_[a]);
+    weights[a] = select(chosen, weight, weights[a]);
     rounding[a] = select(chosen, loose, rounding[a]);
   }
 }
@@ -590,14 +592,12 @@ template <class T> void FrictionStage<T>::jacobian() {
     const size_t i = static_cast<size_t>(point.node);
     M3<T> Q = zero3<T>();
     if (point.radius > 0) Q = motion_.target_R[i] * transpose(trial_.R[i]);
-    WrenchChange<T> change =
+    const WrenchChange<T> change =
         wrench_change(t.force, t.normal, t.u, t.c, t.x, point.radius, Q, stage_h, t.curved ? &t.curvature : nullptr);
-    change = {t.scale * change.force_by_v, t.scale * change.force_by_w, t.scale * change.moment_by_v,
-              t.scale * change.moment_by_w};
     if (touched_[i])
       change_[i] += change;
     else
-      change_[i] = change;
+      assign(change_[i], change);
     touched_[i] = 1;
   }
   for (size_t i = tree_.nodes.size(); i-- > 0;) {
@@ -607,7 +607,7 @@ template <class T> void FrictionStage<T>::jacobian() {
     if (touched_[to])
       change_[to] += change_[i];
     else
-      change_[to] = change_[i];
+      assign(change_[to], change_[i]);
     touched_[to] = 1;
   }
   for (size_t i = 0; i < tree_.nodes.size(); ++i) {
@@ -802,7 +802,8 @@ template <class T> void FrictionStage<T>::report_contacts(int l, LaneHost* host,
     deepest = std::max(deepest, depth);
     if (!host) continue;
     const auto one = [&](const V3<T>& a) { return V3<double>{lane(a.x, l), lane(a.y, l), lane(a.z, l)}; };
-    host->touches(t.point, t.solid, one(trial_.origin) + one(t.x), one(t.normal), one(t.force.f), depth);
+    host->touches(t.point, t.solid, one(trial_.origin) + one(t.x), one(t.normal),
+                  (1 / lane(t.scale, l)) * one(t.force.f), depth);
   }
 }
 
