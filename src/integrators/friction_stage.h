@@ -465,6 +465,7 @@ template <class T> void FrictionStage<T>::touch_all(LaneHost& host) {
 // Rotor inertia, damping, PD with effort bound, stops: theory (5.1) to (5.6), as JointForces::add_implicit.
 template <class T> void FrictionStage<T>::joint_forces(LaneHost& host) {
   const T by_h = T(1) / stage_h, zero(0), half(0.5);
+  const bool energy = s_.law.friction == FrictionLaw::energy;  // else R is no gradient, and no one asks for `value`
   for (size_t j = 0; j < s_.joints.size(); ++j) {
     const LaneJoint& joint = s_.joints[j];
     for (int k = joint.v_index; k < joint.v_index + joint.nv; ++k) {
@@ -473,39 +474,36 @@ template <class T> void FrictionStage<T>::joint_forces(LaneHost& host) {
       if (joint.armature == 0 && joint.damping == 0) continue;
       const T inertia = T(joint.armature) * by_h * by_h, viscous = T(joint.damping) * by_h;
       const T moved = delta_[a] - joint_rest[a], ahead = moved - stage_h * coast[a];
-      value += half * inertia * ahead * ahead + half * viscous * moved * moved;
       residual[a] += inertia * ahead + viscous * moved;
       joint_curvature_[a] = inertia + viscous;
+      if (energy) value += half * inertia * ahead * ahead + half * viscous * moved * moved;
     }
-    if (joint.nv == 1) {
-      const size_t a = static_cast<size_t>(joint.v_index), k = static_cast<size_t>(joint.q_index);
-      const T x = q[k] + delta_[a], stiff = kp[a] + kd[a] * by_h, effort(joint.effort);
-      const T u =
-          kp[a] * (x - target[k]) + kd[a] * ((delta_[a] - joint_rest[a]) * by_h - target_velocity[a]) - torque[a];
-      const If controlled = stiff > zero, within = abs(u) <= effort;
-      const T bounded = select(u < -effort, -effort, select(u > effort, effort, u));
-      residual[a] += select(controlled, bounded, u);
-      joint_curvature_[a] += select(controlled & within, stiff, zero);
+    if (joint.ball) ball_forces(static_cast<int>(j), host);
+    if (joint.nv != 1) continue;
+    const size_t a = static_cast<size_t>(joint.v_index), k = static_cast<size_t>(joint.q_index);
+    const T x = q[k] + delta_[a], stiff = kp[a] + kd[a] * by_h, effort(joint.effort);
+    const T u = kp[a] * (x - target[k]) + kd[a] * ((delta_[a] - joint_rest[a]) * by_h - target_velocity[a]) - torque[a];
+    const If controlled = stiff > zero, within = abs(u) <= effort;
+    const T bounded = select(u < -effort, -effort, select(u > effort, effort, u));
+    residual[a] += select(controlled, bounded, u);
+    joint_curvature_[a] += select(controlled & within, stiff, zero);
+    if (energy) {
       const T by_stiff = T(1) / select(controlled, stiff, T(1));
       const T spring = select(within, half * u * u * by_stiff, (abs(u) - half * effort) * effort * by_stiff);
       value += select(controlled, spring, u * delta_[a]);
-      if (joint.limited) {
-        const T stiffness(joint.stiffness), margin(joint.margin);
-        for (const bool up : {true, false}) {
-          const T e = up ? x - T(joint.upper) : T(joint.lower) - x;
-          const If in = e > zero, soft = e < margin;
-          const T y = e - half * margin;
-          const T slope = select(soft, stiffness * e * e / (T(2) * margin), stiffness * y);
-          residual[a] += select(in, up ? slope : -slope, zero);
-          joint_curvature_[a] += select(in, select(soft, stiffness * e / margin, stiffness), zero);
-          value += select(in,
-                          select(soft, stiffness * e * e * e / (T(6) * margin),
-                                 stiffness * (half * y * y + margin * margin * T(1.0 / 24))),
-                          zero);
-        }
-      }
-    } else if (joint.ball) {
-      ball_forces(static_cast<int>(j), host);
+    }
+    if (!joint.limited) continue;
+    const T stiffness(joint.stiffness), margin(joint.margin), by_margin(1 / joint.margin);
+    for (const bool up : {true, false}) {
+      const T e = up ? x - T(joint.upper) : T(joint.lower) - x;
+      const If in = e > zero, soft = e < margin;
+      if (!any(in)) continue;
+      const T y = e - half * margin;
+      const T slope = select(soft, half * stiffness * e * e * by_margin, stiffness * y);
+      residual[a] += select(in, up ? slope : -slope, zero);
+      joint_curvature_[a] += select(in, select(soft, stiffness * e * by_margin, stiffness), zero);
+      const T hard = stiffness * (half * y * y + margin * margin * T(1.0 / 24));
+      if (energy) value += select(in, select(soft, stiffness * e * e * e * by_margin * T(1.0 / 6), hard), zero);
     }
   }
 }
@@ -731,6 +729,9 @@ template <class T> T FrictionStage<T>::until_stick(const T* step) const {
   for (const Touch& t : touches_) {
     const LanePoint& point = s_.points[static_cast<size_t>(t.point)];
     const size_t i = static_cast<size_t>(point.node);
+    const T s = dot(t.force.u_t, t.force.u_t);
+    const If slips = (t.depth > T(0)) & (s > coefficients.creep * coefficients.creep);
+    if (!any(slips)) continue;
     const Twist<T> xi = twist_of(trial_, i, step);
     V3<T> du = xi.v + cross(xi.w, t.c);
     if (point.radius > 0) {  // a rolling point: only what moves the body's own point is slip
@@ -738,9 +739,8 @@ template <class T> T FrictionStage<T>::until_stick(const T* step) const {
       du = du - motion_.target_R[i] * transpose_times(trial_.R[i], slide);
     }
     du = by_h * (du - dot(t.normal, du) * t.normal);
-    const T s = dot(t.force.u_t, t.force.u_t), across = -dot(t.force.u_t, du), size = dot(du, du);
-    const If turns =
-        (t.depth > T(0)) & (s > coefficients.creep * coefficients.creep) & (across > T(0)) & (across < size);
+    const T across = -dot(t.force.u_t, du), size = dot(du, du);
+    const If turns = slips & (across > T(0)) & (across < size);
     part = select(turns, smaller(part, across / size), part);
   }
   return part;
