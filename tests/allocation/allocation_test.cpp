@@ -86,6 +86,29 @@ TEST(Step, AllocatesNothingWhenSubdividingOrFailing) {
   expect_no_allocation(s, "failing");
 }
 
+TEST(Step, AllocatesNothingWithSmoothContact) {
+  for (const char* name : {"robosimian-planar", "spider-spatial"}) {
+    test::ContactRobot robot(name);
+    robot.control.motion = robot.motion("jump");
+    for (const IntegratorType integrator :
+         {IntegratorType::pbfd, IntegratorType::pbfd_coulomb, IntegratorType::pbfd2, IntegratorType::pbfd_coulomb2}) {
+      for (const double dt : {0.05, 0.005}) {
+        StepOptions options{.integrator = integrator, .dt = dt};
+        State state = make_state(robot.model, robot.stance, Eigen::VectorXd::Zero(robot.model.nv()));
+        StepWorkspace workspace(robot.model, robot.world);
+        const auto run_until = [&](double time) {
+          while (state.time < time)
+            ASSERT_TRUE(step(robot.model, robot.control, options, state, workspace).converged());
+        };
+        run_until(robot.control.motion->end());
+        test::AllocationGuard guard;
+        run_until(2 * robot.control.motion->end());
+        EXPECT_EQ(guard.count(), 0) << name << " " << integrator_name(integrator) << " " << dt;
+      }
+    }
+  }
+}
+
 // Contacts come and go: one cycle of the gait to warm up, then another.
 TEST(Step, AllocatesNothingWithContactsAfterACycle) {
   struct Variant {
