@@ -275,9 +275,9 @@ LcpSolutions enumerate_lcp_solutions(const Eigen::Ref<const Eigen::MatrixXd>& M,
     const double residual = lcp_residual(M, q, z, scale);
     if (!(residual <= tolerance * scale)) continue;
     z = z.cwiseMax(0);
-    const double size = std::max(1e-300, z.cwiseAbs().maxCoeff());
+    const double size = z.lpNorm<Eigen::Infinity>();
     const bool known = std::any_of(found.z.begin(), found.z.end(), [&](const Eigen::VectorXd& other) {
-      return (other - z).cwiseAbs().maxCoeff() <= 1e-7 * std::max(size, other.cwiseAbs().maxCoeff());
+      return (other - z).lpNorm<Eigen::Infinity>() <= 1e-7 * std::max(size, other.lpNorm<Eigen::Infinity>());
     });
     if (!known) found.z.push_back(z);
   }
