@@ -178,8 +178,7 @@ void FrictionSolver::add_contact_hessian() {
     Eigen::SelfAdjointEigenSolver<Eigen::Matrix2d> eigen;
     eigen.computeDirect(H);
     H = eigen.eigenvectors() * eigen.eigenvalues().cwiseMax(0).asDiagonal() * eigen.eigenvectors().transpose();
-    H *= t.scale;
-    const double side = t.scale * t.force.g / h;
+    const double side = t.force.g / h;
 
     const M3<double> Q = stage_.to_rest(node);
     const int depth = stage_.depth(last);
