@@ -68,7 +68,7 @@ Record run_chain(const Model& model, bool floating, const Choice& choice, double
 }
 
 void compare_optimizers(const StudyContext& context, StudyResult& result) {
-  const double duration = context.quick ? 0.5 : 2;
+  const double duration = context.quick ? 0.5 : 1;
   for (const bool floating : {false, true}) {
     const Model model =
         load_urdf(context.data / "models" / (floating ? "chain-floating-2d.urdf" : "chain-fixed-2d.urdf"));
