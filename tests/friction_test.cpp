@@ -377,7 +377,7 @@ Model ball(double radius) {
 
 // A solid sphere thrown without spin slides, then rolls with 5/7 of its speed: angular momentum about the contact
 // point.
-TEST(Motion, ASphereComesToRollWithoutSlipping) {
+TEST(SmoothMotion, ASphereComesToRollWithoutSlipping) {
   const double radius = 0.1;
   for (const IntegratorType integrator : {pbfd_coulomb, pbfd_coulomb2}) {
     const Model model = ball(radius);
@@ -403,7 +403,7 @@ TEST(Motion, ASphereComesToRollWithoutSlipping) {
   }
 }
 
-TEST(Motion, ABoxOnASlopeCreepsSlowlyOrSlides) {
+TEST(SmoothMotion, ABoxOnASlopeCreepsSlowlyOrSlides) {
   const Model model = load("box");
   const double slope = 0.3;
   for (const double friction : {0.5, 0.2}) {
@@ -442,7 +442,7 @@ TEST(Motion, ABoxOnASlopeCreepsSlowlyOrSlides) {
 }
 
 // A cube thrown onto a floor, and the same scene turned and mirrored.
-TEST(Motion, TurnedAndMirroredScenesMoveAlike) {
+TEST(SmoothMotion, TurnedAndMirroredScenesMoveAlike) {
   const Model model = load("cube");
   const Mat3 turn = Eigen::AngleAxisd(0.7, Vec3(1, 2, -0.5).normalized()).toRotationMatrix();
   for (const IntegratorType integrator : {pbfd, pbfd_coulomb, pbd_friction, pbfd_coulomb2, pbfd2}) {
@@ -482,7 +482,7 @@ TEST(Motion, TurnedAndMirroredScenesMoveAlike) {
 
 // A box that slides with all its corners in the ground: order of the pose at a fixed time, against far finer steps. The
 // normal force that pbd-friction adds is proportional to the step: the order of pbd-friction2 is one, too.
-TEST(Motion, ConvergesWithItsOrderWhileContactLasts) {
+TEST(SmoothMotion, ConvergesWithItsOrderWhileContactLasts) {
   const Model model = load("box-planar");
   const auto pose = [&](IntegratorType integrator, double dt) {
     ContactWorld world;
