@@ -96,7 +96,8 @@ TEST(StudyVerb, TheBoxOfPbfdSlidesAsThePaperSays) {
   const Outcome outcome = study({"pbfd-box", "--quick", "--data", SCREE_SOURCE_DIR, "--json"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   std::map<std::string, std::string> verdicts;
-  for (const json& row : json::parse(outcome.out)["rows"]) {
+  const json data = json::parse(outcome.out);
+  for (const json& row : data["rows"]) {
     const std::string quantity = row["quantity"];
     verdicts[quantity.substr(0, quantity.find(", of "))] = row["verdict"];
   }
@@ -110,7 +111,8 @@ TEST(StudyVerb, StepsFromRandomStatesEndOrSayThatTheyFailed) {
   const Outcome outcome = study({"pbfd-optimizers", "--quick", "--data", SCREE_SOURCE_DIR, "--json"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   int rows = 0;
-  for (const json& row : json::parse(outcome.out)["rows"]) {
+  const json data = json::parse(outcome.out);
+  for (const json& row : data["rows"]) {
     const std::string quantity = row["quantity"];
     if (quantity.find("steps that are completed") == std::string::npos &&
         quantity.find("leave another state") == std::string::npos)

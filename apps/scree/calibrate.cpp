@@ -30,7 +30,7 @@ std::string failure_of(const CalibrationReport& r, double wanted) {
     case CalibrationStatus::found:
       return "";
     case CalibrationStatus::out_of_reach:
-      return fmt::format("{:.6g} m is out of reach: {} {:.6g} to {:.6g} slides {:.6g} m, at least {:.6g} m", wanted,
+      return fmt::format("{:.6g} m is out of reach: {} {:.6g} to {:.6g} slides from {:.6g} m down to {:.6g} m", wanted,
                          r.parameter, r.lowest, r.highest, r.at_lowest, r.shortest);
     case CalibrationStatus::jumps:
       return fmt::format("the distance jumps over {:.6g} m: {:.6g} m next to {} {:.17g}", wanted, r.distance,
