@@ -101,7 +101,11 @@ struct Problem {
         stage->torque[a] = uniform(random, -2, 2), stage->target_velocity[a] = uniform(random, -1, 1);
       }
     }
-    stage->coefficients = {uniform(random, 1e3, 1e5), uniform(random, 1e2, 1e4), 0.7, uniform(random, 0.05, 0.2), 0.2};
+    stage->coefficients.stiffness = uniform(random, 1e3, 1e5);
+    stage->coefficients.drag = uniform(random, 1e2, 1e4);
+    stage->coefficients.mu = 0.7;
+    stage->coefficients.creep = uniform(random, 0.05, 0.2);
+    stage->coefficients.dissipation = 0.2;
     stage->substep = kStage;
     stage->start(host);
     stage->begin(true);
