@@ -47,7 +47,6 @@ class FrictionSolver final : public ModelLaneHost {
   void merit_gradient(double* out);
   double merit_slope();
   double objective(const double* x, double* gradient);
-  bool stops(const StepOptions& options, int iterations) const;
   struct Search;
 
   // What lanes ask of a host and one trajectory does not.
