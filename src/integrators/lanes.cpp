@@ -1,6 +1,7 @@
 #include "integrators/lanes.h"
 
 #include <cmath>
+#include <limits>
 
 #include "dynamics/kinematics.h"
 #include "integrators/lockstep.h"
@@ -106,6 +107,10 @@ ModelLaneHost::ModelLaneHost(const Model& model, const ContactWorld& world, int 
 void ModelLaneHost::ground(int solid, const V3<double>& p, double radius, double& distance, V3<double>& normal,
                            M3<double>& hessian) {
   const Vec3 at = to_eigen(p);
+  if (!(at.cwiseAbs().maxCoeff() < 1e12)) {  // a trial pose beyond all numbers: its residual says so
+    distance = std::numeric_limits<double>::infinity();
+    return;
+  }
   const Environment& environment = world_.environment;
   distance = environment.distance_bound(static_cast<size_t>(solid), at);
   if (!(distance < radius)) return;
