@@ -46,7 +46,7 @@ const char* trajectory_status_name(TrajectoryStatus status) {
     case TrajectoryStatus::complete:
       return "complete";
     case TrajectoryStatus::step_failed:
-      return "step failed";
+      return "step_failed";
     case TrajectoryStatus::invalid:
       break;
   }
@@ -104,6 +104,10 @@ struct BatchSimulation::Impl {
   bool is_row(size_t step) const {
     return step == schedule.steps || (options.rows_every > 0 && step % static_cast<size_t>(options.rows_every) == 0);
   }
+  Trajectory rest() const {
+    const State state = make_state(model);
+    return {state.q, state.v, Control(model), world.smooth};
+  }
   class Worker;
 };
 
@@ -123,6 +127,7 @@ class BatchSimulation::Impl::Worker final : public ModelLaneHost {
       : ModelLaneHost(shared.batch.model, shared.batch.world, batch_lanes(shared.batch.options)),
         shared_(shared),
         batch_(shared.batch),
+        rest_(shared.batch.rest()),
         slots_(static_cast<size_t>(batch_lanes(batch_.options)), Slot(batch_.model)) {
     machine_ = make_lanes(batch_lanes(batch_.options), batch_.setup);
   }
@@ -170,6 +175,7 @@ class BatchSimulation::Impl::Worker final : public ModelLaneHost {
   // Checks the trajectory and records its start; false: it is impossible, and the result says why.
   bool prepare(Slot& slot) {
     Trajectory& trajectory = slot.trajectory;
+    trajectory = rest_;
     shared_.source(slot.index, trajectory);
     TrajectoryResult& result = slot.result;
     try {
@@ -267,6 +273,7 @@ class BatchSimulation::Impl::Worker final : public ModelLaneHost {
 
   Shared& shared_;
   const Impl& batch_;
+  const Trajectory rest_;
   std::vector<Slot> slots_;
   std::unique_ptr<LaneMachine> machine_;
 };
@@ -292,10 +299,7 @@ std::vector<double> BatchSimulation::times() const {
   return times;
 }
 
-Trajectory BatchSimulation::trajectory() const {
-  const State rest = make_state(impl_->model);
-  return {rest.q, rest.v, Control(impl_->model), impl_->world.smooth};
-}
+Trajectory BatchSimulation::trajectory() const { return impl_->rest(); }
 
 bool BatchSimulation::run(size_t first, size_t last, const Source& source, const Sink& sink) {
   Impl::Worker::Shared shared{*impl_, last, source, sink, {first}, {}, {}};
