@@ -9,9 +9,8 @@
 namespace scree {
 namespace {
 
-constexpr double kWidest = 1e6;             // [m, rad, m/s, rad/s] of noise
-constexpr double kLargestScale = 1e6;       // of gains
-constexpr int kMostTrajectories = 1 << 30;  // of one batch
+constexpr double kWidest = 1e6;        // [m, rad, m/s, rad/s] of noise
+constexpr double kLargestScale = 1e6;  // of gains
 
 // What the draws are for: two streams share no numbers.
 enum Stream : std::uint64_t { kPosition, kVelocity, kTarget, kParameter };

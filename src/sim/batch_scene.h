@@ -6,6 +6,8 @@
 
 namespace scree {
 
+inline constexpr int kMostTrajectories = 100'000'000;  // of one batch
+
 // No table: no variation. Throws InputError as load_scene.
 BatchVariation read_batch_variation(const TomlReader& scene, const Model& model, const Control& control,
                                     const SmoothContactOptions& smooth);
