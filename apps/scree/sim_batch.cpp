@@ -23,7 +23,7 @@ size_t parse_count(const std::vector<std::string>& words) {
   size_t count = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), count);
   if (error != std::errc() || end != word.data() + word.size() || count == 0)
-    throw InputError(fmt::format("--batch: {}, expected an integer > 0", word));
+    throw InputError(fmt::format("--batch: {}, expected an integer in [1, 1e8]", word));
   return count;
 }
 

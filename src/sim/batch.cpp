@@ -1,8 +1,6 @@
 #include "scree/batch.h"
 
 #include <fmt/format.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <atomic>
@@ -303,25 +301,28 @@ Trajectory BatchSimulation::trajectory() const { return impl_->rest(); }
 
 bool BatchSimulation::run(size_t first, size_t last, const Source& source, const Sink& sink) {
   Impl::Worker::Shared shared{*impl_, last, source, sink, {first}, {}, {}};
-  const int threads = batch_threads(impl_->options);
-  tbb::task_arena arena(threads);
   std::exception_ptr failure;
   std::mutex failing;
-  arena.execute([&] {
-    tbb::parallel_for(
-        0, threads,
-        [&](int) {
-          try {
-            Impl::Worker worker(shared);
-            worker.run();
-          } catch (...) {
-            const std::lock_guard lock(failing);
-            if (!failure) failure = std::current_exception();
-            shared.stop = true;
-          }
-        },
-        tbb::simple_partitioner{});
-  });
+  const auto work = [&] {
+    try {
+      Impl::Worker worker(shared);
+      worker.run();
+    } catch (...) {
+      const std::lock_guard lock(failing);
+      if (!failure) failure = std::current_exception();
+      shared.stop = true;
+    }
+  };
+  {
+    std::vector<std::jthread> others;  // joined at the end of the block, also when one cannot be started
+    try {
+      for (int k = 1; k < batch_threads(impl_->options); ++k) others.emplace_back(work);
+    } catch (...) {
+      shared.stop = true;
+      throw;
+    }
+    work();
+  }
   if (failure) std::rethrow_exception(failure);
   return !shared.stop;
 }
