@@ -140,12 +140,13 @@ int simulate_batch(const std::string& scene_file, SceneOverrides overrides, cons
   BatchRunOptions options;
   options.trajectories = parse_count(flags.count);
   if (out.empty()) throw InputError("--out: missing, expected the name of the batch file with --batch");
+  if (flags.seed && *flags.seed < 0) throw InputError(fmt::format("--seed: {}, expected an integer >= 0", *flags.seed));
+  if (flags.seed) options.seed = static_cast<std::uint64_t>(*flags.seed);
   const std::optional<double> output = std::exchange(overrides.output, {});
   if (output && flags.rows_every) throw InputError("--output: given together with --rows-every, expected one of them");
   overrides.default_integrator = IntegratorType::pbfd_coulomb;
   const Scene scene = load_scene(scene_file, overrides);
   check_outputs({out}, {scene.file, scene.import_report.file});
-  options.seed = flags.seed;
   options.rows_every = output ? steps_per_row(*output, scene.options.dt) : flags.rows_every.value_or(0);
   options.lanes = flags.lanes.value_or(0);
   options.threads = flags.threads.value_or(0);
