@@ -19,7 +19,7 @@ struct SceneOverrides {
   std::optional<double> output;    // [s]
   std::optional<IntegratorType> integrator;
   std::optional<IntegratorType> default_integrator;  // if the file names none
-  std::vector<std::filesystem::path> search_path;  // searched before the scene's own
+  std::vector<std::filesystem::path> search_path;    // searched before the scene's own
   bool repair_inertia = false;
 };
 

@@ -180,10 +180,10 @@ class BatchSimulation::Impl::Worker final : public ModelLaneHost {
       slot.state = make_state(model_, trajectory.q, trajectory.v);
       trajectory.control.validate(model_);
       trajectory.smooth.validate();
-      const SmoothContactOptions& world = world_.smooth;
-      if (trajectory.smooth.normal_exponent != world.normal_exponent ||
-          trajectory.smooth.slip_exponent != world.slip_exponent ||
-          trajectory.smooth.depth_exponent != world.depth_exponent || trajectory.smooth.form != world.form)
+      const SmoothContactOptions& common = world_.smooth;
+      if (trajectory.smooth.normal_exponent != common.normal_exponent ||
+          trajectory.smooth.slip_exponent != common.slip_exponent ||
+          trajectory.smooth.depth_exponent != common.depth_exponent || trajectory.smooth.form != common.form)
         throw InputError("smooth contact: exponents or form differ, expected those of the world");
       const Deepest deepest = deepest_point(model_, world_, slot.state.q);
       if (!(deepest.depth <= batch_.options.max_penetration))
