@@ -337,6 +337,20 @@ TEST_F(FallingBox, StopsWhenTheSinkSaysSo) {
   EXPECT_EQ(taken, 3);
 }
 
+// In the middle of trajectories that would take hours.
+TEST_F(FallingBox, StopsBetweenStepsWhenAsked) {
+  options.duration = 1e5;
+  BatchSimulation batch(model, {}, options);
+  std::atomic<int> steps = 0;
+  EXPECT_FALSE(batch.run(
+      0, 1000, [](size_t, Trajectory&) {},
+      [](size_t, TrajectoryResult&) {
+        ADD_FAILURE() << "none ended";
+        return true;
+      },
+      [&] { return ++steps > 100; }));
+}
+
 TEST_F(FallingBox, ExceptionsOfSourceAndSinkComeThrough) {
   BatchSimulation batch(model, {}, options);
   const auto nothing = [](size_t, TrajectoryResult&) { return true; };

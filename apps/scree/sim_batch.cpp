@@ -152,6 +152,7 @@ int simulate_batch(const std::string& scene_file, SceneOverrides overrides, cons
   options.threads = flags.threads.value_or(0);
   options.chunk = flags.chunk.value_or(0);
   options.resume = flags.resume;
+  options.stop = interrupted;
 
   catch_interrupts();
   BatchSummary summary;
@@ -159,7 +160,7 @@ int simulate_batch(const std::string& scene_file, SceneOverrides overrides, cons
     Progress progress(!quiet && !json);
     summary = run_batch(scene, options, out, [&](size_t done, size_t total) {
       progress.count(done, total);
-      return !interrupted();
+      return true;
     });
   }
   if (json)

@@ -86,9 +86,11 @@ class BatchSimulation {
   using Source = std::function<void(size_t index, Trajectory& trajectory)>;
   // Takes a result, one thread at a time, in the order in which trajectories end. False: stop soon, without the rest.
   using Sink = std::function<bool(size_t index, TrajectoryResult& result)>;
+  // Asked before every step, by several threads. True: stop now, without the trajectories under way.
+  using Stop = std::function<bool()>;
   // Runs trajectories [first, last). Every result has the bits that the same trajectory has when it runs alone, in
-  // any number of lanes and threads. Exceptions of source and sink come through. False: the sink asked to stop.
-  bool run(size_t first, size_t last, const Source& source, const Sink& sink);
+  // any number of lanes and threads. Exceptions of all three come through. False: it was asked to stop.
+  bool run(size_t first, size_t last, const Source& source, const Sink& sink, const Stop& stop = {});
 
  private:
   struct Impl;

@@ -19,6 +19,7 @@ struct BatchRunOptions {
   int rows_every = 0, lanes = 0, threads = 0;  // as in BatchOptions
   int chunk = 0;        // >= 0 trajectories to a chunk; 0: 256, fewer where they would take more than 64 MiB
   bool resume = false;  // go on with the chunks that an earlier call left
+  BatchSimulation::Stop stop;
 };
 
 struct BatchFailure {

@@ -117,6 +117,7 @@ class BatchSimulation::Impl::Worker final : public ModelLaneHost {
     size_t last;
     const Source& source;
     const Sink& sink;
+    const Stop& asked;
     std::atomic<size_t> next;
     std::atomic<bool> stop{false};
     std::mutex sinking;
@@ -210,6 +211,7 @@ class BatchSimulation::Impl::Worker final : public ModelLaneHost {
   double step_length(int id, double& time) override {
     Slot& slot = slots_[static_cast<size_t>(id)];
     time = batch_.schedule.time(slot.step);
+    if (shared_.asked && shared_.asked()) shared_.stop = true;
     if (shared_.stop) {
       slot.used = false;
       return 0;
@@ -299,8 +301,8 @@ std::vector<double> BatchSimulation::times() const {
 
 Trajectory BatchSimulation::trajectory() const { return impl_->rest(); }
 
-bool BatchSimulation::run(size_t first, size_t last, const Source& source, const Sink& sink) {
-  Impl::Worker::Shared shared{*impl_, last, source, sink, {first}, {}, {}};
+bool BatchSimulation::run(size_t first, size_t last, const Source& source, const Sink& sink, const Stop& stop) {
+  Impl::Worker::Shared shared{*impl_, last, source, sink, stop, {first}, {}, {}};
   std::exception_ptr failure;
   std::mutex failing;
   const auto work = [&] {

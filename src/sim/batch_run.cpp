@@ -248,7 +248,7 @@ class BatchRun {
       const bool ended = batch_.run(
           first_of(k), last,
           [&](size_t index, Trajectory& trajectory) { make_trajectory(scene_, summary_.seed, index, trajectory); },
-          [&](size_t index, TrajectoryResult& result) { return take(index, result); });
+          [&](size_t index, TrajectoryResult& result) { return take(index, result); }, options_.stop);
       if (!ended) return false;
       k = end;
     }
