@@ -556,7 +556,7 @@ TEST_F(BatchScene, CommandLineTakesPbfdCoulombUnlessToldOtherwise) {
   text.erase(text.find("integrator"), std::strlen("integrator = \"pbfd-coulomb\"\n"));
   const std::string file = folder.write("scene.toml", text).string(), out = (folder / "batch.h5").string();
   EXPECT_EQ(load_scene(file).options.integrator, IntegratorType::pbd_nmdp2);
-  const Outcome outcome = Process({SCREE_CLI, "sim", file, "--batch", "2", "--out", out, "--json"}).wait();
+  const Outcome outcome = Process({SCREE_CLI, "sim", "--batch", "2", file, "--out", out, "--json"}).wait();
   EXPECT_EQ(nlohmann::json::parse(outcome.out)["integrator"], "pbfd-coulomb");
 }
 

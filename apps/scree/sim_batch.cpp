@@ -17,9 +17,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-size_t parse_count(const std::vector<std::string>& words) {
-  if (words.empty() || words[0].empty()) return 0;  // as the scene says
-  const std::string& word = words[0];
+size_t parse_count(const std::string& word) {
+  if (word.empty()) return 0;  // as the scene says
   size_t count = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), count);
   if (error != std::errc() || end != word.data() + word.size() || count == 0)

@@ -12,7 +12,7 @@ namespace scree::cli {
 
 struct BatchFlags {
   CLI::Option* batch = nullptr;
-  std::vector<std::string> count;  // of --batch: none or one
+  std::string count;  // of --batch; may be empty
   std::optional<std::int64_t> seed;
   std::optional<int> threads, lanes, rows_every, chunk;
   bool resume = false;
