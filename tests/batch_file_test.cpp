@@ -30,7 +30,7 @@ const std::string kBatch =
     "[batch.velocity]\nbase = 0.3\n";
 
 bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0);
 }
 
 void expect_same(const BatchTable& a, const BatchTable& b) {
