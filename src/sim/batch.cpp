@@ -1,6 +1,9 @@
 #include "scree/batch.h"
 
 #include <fmt/format.h>
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <atomic>
@@ -315,16 +318,15 @@ bool BatchSimulation::run(size_t first, size_t last, const Source& source, const
       shared.stop = true;
     }
   };
-  {
-    std::vector<std::jthread> others;  // joined at the end of the block, also when one cannot be started
-    try {
-      for (int k = 1; k < batch_threads(impl_->options); ++k) others.emplace_back(work);
-    } catch (...) {
-      shared.stop = true;
-      throw;
-    }
-    work();
-  }
+  // As many tasks as threads, each of which takes trajectories until none is left. Without the control there would be
+  // no more threads than processors.
+  const int threads = batch_threads(impl_->options);
+  const tbb::global_control control(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(threads));
+  tbb::task_arena arena(threads);
+  arena.execute([&] {
+    tbb::parallel_for(
+        0, threads, [&](int) { work(); }, tbb::simple_partitioner{});
+  });
   if (failure) std::rethrow_exception(failure);
   return !shared.stop;
 }
