@@ -103,7 +103,7 @@ ModelLaneHost::ModelLaneHost(const Model& model, const ContactWorld& world, int 
     d.shifted = d.JWJ;
     d.JWr.setZero(model.nv());
     d.x = d.JWr;
-    d.llt = Eigen::LLT<Eigen::MatrixXd>(model.nv());
+    d.llt.compute(Eigen::MatrixXd::Identity(model.nv(), model.nv()));
   }
 }
 
