@@ -96,7 +96,7 @@ bool FrictionSolver::solve_stage(const StepOptions& options, FrictionResult& res
     solved = options.optimizer == Optimizer::lbfgs ? minimise_by_lbfgs(options, result)
                                                    : minimise_by_newton(options, result);
   result.residual = stage_.largest_residual();
-  return solved && stage_.within_chart() && stage_.small(options.tolerance);
+  return solved && stage_.within_chart() && stage_.turned_little() && stage_.small(options.tolerance);
 }
 
 void FrictionSolver::evaluate(const std::vector<double>& delta) { stage_.evaluate(delta.data(), *this); }

@@ -61,6 +61,9 @@ template <class T> class FrictionStage {
   T largest_residual() const;        // [m/s^2, rad/s^2]
   If small(double tolerance) const;
   If within_chart() const;
+  // Has no body turned by more than twice what a step may be predicted to turn it? R has other roots far away, with
+  // links wound round their joints and any energy.
+  If turned_little() const;
   const Kinematics<T>& trial() const { return trial_; }
   void report_contacts(int l, LaneHost* host, int& count, double& deepest) const;
   // Upper triangle of the Hessian of the inertial part without curvature, row k as in `row`: for optimisers of energy.
@@ -635,6 +638,16 @@ template <class T> Condition<T> FrictionStage<T>::within_chart() const {
   If all = T(0) <= T(0);
   for (size_t i = 0; i < tree_.nodes.size(); ++i)
     if (has_chart(tree_.nodes[i])) all = all & (dot(trial_.chart[i], trial_.chart[i]) <= T(M_PI * M_PI / 9));
+  return all;
+}
+
+template <class T> Condition<T> FrictionStage<T>::turned_little() const {
+  const T least(1 + 2 * std::cos(std::min(2 * s_.max_turn, 3.0)));  // the trace of a rotation by as much
+  If all = T(0) <= T(0);
+  for (size_t i = 0; i < tree_.nodes.size(); ++i) {
+    const M3<T>&R = trial_.R[i], &R0 = start_.R[i];
+    all = all & (least <= dot(R.x, R0.x) + dot(R.y, R0.y) + dot(R.z, R0.z));
+  }
   return all;
 }
 

@@ -322,6 +322,7 @@ template <class T> void Lockstep<T>::judge(LaneHost& host) {
   constexpr double kFirstDamping = 1e-3, kLargestDamping = 1e9, kLeastDamping = 1e-7;
   const T merit = stage_.merit(), largest = stage_.largest_residual();
   const If small = stage_.small(setup_.tolerance), inside = stage_.within_chart();
+  const If little = any(small) ? stage_.turned_little() : small;
   If accepted{}, shorter{};
   T fraction(0);
   for (int l = 0; l < W; ++l) {
@@ -370,7 +371,7 @@ template <class T> void Lockstep<T>::judge(LaneHost& host) {
     it.shortened = 0;
     it.fraction = 1;
     if (solved) {
-      it.next = Next::done;
+      it.next = lane(little, l) ? Next::done : Next::fail;
     } else if (it.iterations == setup_.max_iterations) {
       it.next = Next::fail;
     } else {
