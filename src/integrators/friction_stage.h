@@ -7,6 +7,8 @@
 // entries of a dof and its ancestors: entry [k][d] belongs to dof k and its ancestor of depth d.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "dynamics/newton_euler.h"
