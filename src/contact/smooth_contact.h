@@ -44,6 +44,11 @@ template <class T> struct SmoothForce {
   T energy;  // [J] of FrictionLaw::energy; of the others that of the normal force without dissipation
 };
 
+template <class T> void operator*=(SmoothForce<T>& a, const T& factor) {
+  for (T* x : {&a.N, &a.N_d, &a.N_u, &a.N_s, &a.g, &a.g_d, &a.g_u, &a.g_s, &a.energy}) *x *= factor;
+  a.f = factor * a.f;
+}
+
 // h: what the displacement behind u was divided by [s].
 template <class T>
 SmoothForce<T> smooth_force(const SmoothLaw& law, const SmoothCoefficients<T>& k, const T& depth, const V3<T>& n,
@@ -101,6 +106,12 @@ template <class T> WrenchChange<T>& operator+=(WrenchChange<T>& a, const WrenchC
   a.force_by_v += b.force_by_v, a.force_by_w += b.force_by_w;
   a.moment_by_v += b.moment_by_v, a.moment_by_w += b.moment_by_w;
   return a;
+}
+// Entry by entry: the compiler would copy 36 packs byte by byte.
+template <class T> void assign(WrenchChange<T>& a, const WrenchChange<T>& b) {
+  M3<T>* const to[] = {&a.force_by_v, &a.force_by_w, &a.moment_by_v, &a.moment_by_w};
+  const M3<T>* const from[] = {&b.force_by_v, &b.force_by_w, &b.moment_by_v, &b.moment_by_w};
+  for (int k = 0; k < 4; ++k) to[k]->x = from[k]->x, to[k]->y = from[k]->y, to[k]->z = from[k]->z;
 }
 template <class T> Wrench<T> operator*(const WrenchChange<T>& a, const Twist<T>& xi) {
   return {a.moment_by_v * xi.v + a.moment_by_w * xi.w, a.force_by_v * xi.v + a.force_by_w * xi.w};

