@@ -17,6 +17,10 @@ const std::vector<Study>& studies() {
        study_nmdp_convergence},
       {"nmdp-accuracy", "Global error and work against the accuracy asked for: 50 scenes drawn from seeds",
        study_nmdp_accuracy},
+      {"pbfd-chain", "A chain slides off a slope: stable steps, speed, contacts, friction (PBFD paper, Fig. 6)",
+       study_pbfd_chain},
+      {"pbfd-batch", "Many trajectories at once: time per step in lanes and threads (PBFD paper, Fig. 8)",
+       study_pbfd_batch},
   };
   return all;
 }
