@@ -1,0 +1,267 @@
+// Fig. 6 of the PBFD paper: a chain slides off a slope. How large a step stays stable, and what does it cost?
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+
+#include "chains.h"
+#include "robot_runs.h"
+#include "rows.h"
+#include "scree/simulation.h"
+#include "scree/urdf.h"
+
+namespace scree {
+namespace {
+
+constexpr double kSlope = 0.3, kFriction = 0.2;  // [rad], -
+constexpr double kFoot = 7;                      // [m] from the upper end of the chain down to the floor, on the slope
+constexpr double kSpeed = 5;                     // [m/s] of pbfd: slides at 1.5 m/s down the slope
+constexpr double kLargestGain = 0.01;            // of the initial energy
+
+struct ChainRun {
+  IntegratorType integrator = IntegratorType::pbfd;
+  double dt = 0.1;       // [s]
+  double duration = 10;  // [s]
+  int points = 1;        // spheres per link
+  double friction = 1;   // in units of kFriction; of pbfd: of the drag that belongs to kSpeed
+};
+struct ChainRecord {
+  ChainRun run;
+  bool complete = false;
+  double end = 0;                // [s]
+  double fastest = 0, gain = 0;  // [rad/s] of any joint; largest energy over the initial one, minus 1
+  double processor = 0;          // [s]
+  double contacts = 0, iterations = 0, substeps = 0;  // means over the steps
+  double slid = 0;                                    // [m] of the centre of mass along x
+
+  // What "stable" means here.
+  bool stable() const { return complete && fastest <= kLargestSpeed && gain <= kLargestGain; }
+  std::string text() const {
+    if (!complete) return fmt::format("a step fails at {:.3g} s", end);
+    return fmt::format("joints up to {:.3g} rad/s, energy {:+.2g} %", fastest, 100 * gain);
+  }
+};
+
+ContactWorld slope_and_floor(const Model& model, const ChainRun& run) {
+  ContactWorld world;
+  world.environment.add_plane({0, 0, 0}, {0, 0, 1});
+  world.environment.add_plane({0, 0, kFoot * std::sin(kSlope)}, {std::sin(kSlope), 0, std::cos(kSlope)});
+  world.points = model.contact_points();
+  world.law = make_coulomb({.friction = run.friction * kFriction});
+  world.smooth.friction = run.friction * kFriction;
+  world.smooth.speed = kSpeed / run.friction;
+  return world;
+}
+
+// The chain lies on the slope, all links in one line, at rest.
+ChainRecord slide(const StudyContext& context, const Model& model, const ChainRun& run) {
+  ChainRecord record;
+  record.run = run;
+  StepOptions options;
+  options.integrator = run.integrator;
+  options.dt = run.dt;
+  Simulation simulation(model, slope_and_floor(model, run), options);
+  Eigen::VectorXd q = model.neutral_position();
+  q(0) = kLinkRadius * std::sin(kSlope);
+  q(1) = kFoot * std::sin(kSlope) + kLinkRadius * std::cos(kSlope);
+  q(2) = kSlope;  // about y: x turns down
+  simulation.set_state(q, Eigen::VectorXd::Zero(model.nv()));
+  // All links are alike, so the centre of mass is that of a rod. Energy counts from the floor.
+  const double half = kLinkLength * static_cast<double>(model.bodies().size()) / 2;
+  const double initial = model.total_mass() * 9.81 * (q(1) - half * std::sin(kSlope));
+  const size_t steps = static_cast<size_t>(std::lround(run.duration / run.dt));
+  record.gain = -1;
+  size_t k = 0;
+  for (; k < steps; ++k) {
+    const std::clock_t began = std::clock();  // one thread: what others do on the machine does not count
+    const StepReport report = simulation.step();
+    record.processor += static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
+    if (!report.converged() || !simulation.state().v.allFinite()) break;
+    record.contacts += report.contacts;
+    record.iterations += report.iterations;
+    record.substeps += report.substeps;
+    record.fastest = std::max(record.fastest, simulation.state().v.tail(model.nv() - 2).cwiseAbs().maxCoeff());
+    record.gain = std::max(record.gain, (report.kinetic_energy + report.potential_energy) / initial - 1);
+    if (record.fastest > kLargestSpeed) break;
+    if (k % 64 == 0 && !context.progress(static_cast<double>(k), static_cast<double>(steps))) throw StudyInterrupted();
+  }
+  record.complete = k == steps;
+  record.end = simulation.state().time;
+  const double count = static_cast<double>(std::max<size_t>(k, 1));
+  record.contacts /= count, record.iterations /= count, record.substeps /= count;
+  record.slid = simulation.state().q(0) - q(0);
+  return record;
+}
+
+// The largest step such that it and all smaller ones are stable; nullptr: none.
+const ChainRecord* largest_stable(const std::vector<ChainRecord>& records, IntegratorType integrator) {
+  const ChainRecord* largest = nullptr;
+  for (const ChainRecord& record : records) {
+    if (record.run.integrator != integrator) continue;
+    if (!record.stable()) break;
+    largest = &record;
+  }
+  return largest;
+}
+
+}  // namespace
+
+StudyResult study_pbfd_chain(const StudyContext& context) {
+  const Model model = load_urdf(context.data / "models" / "chain-floating-2d.urdf");
+  const double duration = context.quick ? 3 : 10;
+  const int rounds = context.quick ? 1 : 5;
+  const std::vector<double> steps = context.quick
+                                        ? std::vector{0.001, 0.0025, 0.01, 0.05, 0.1}
+                                        : std::vector{0.0005, 0.001, 0.0015, 0.002, 0.0025, 0.003, 0.004, 0.005,
+                                                      0.0075, 0.01,  0.015,  0.02,  0.03,   0.05,  0.07,  0.1};
+  const IntegratorType smooth[] = {IntegratorType::pbfd, IntegratorType::pbfd_coulomb, IntegratorType::pbfd_coulomb2};
+  std::vector<IntegratorType> integrators(std::begin(smooth), std::end(smooth));
+  integrators.push_back(IntegratorType::ne_lcp);
+
+  // All runs; the best round counts, of rounds in turns.
+  std::vector<ChainRun> runs;
+  for (const IntegratorType integrator : integrators)
+    for (const double dt : steps) runs.push_back({integrator, dt, duration, 1, 1});
+  const auto timed = [&](const std::vector<ChainRun>& of, const std::vector<const Model*>& models, int times) {
+    std::vector<ChainRecord> records;
+    for (int round = 0; round < times; ++round)
+      for (size_t i = 0; i < of.size(); ++i) {
+        const ChainRecord record = slide(context, *models[i], of[i]);
+        if (round == 0)
+          records.push_back(record);
+        else
+          records[i].processor = std::min(records[i].processor, record.processor);
+      }
+    return records;
+  };
+  const std::vector<ChainRecord> records = timed(runs, std::vector(runs.size(), &model), rounds);
+
+  StudyResult result;
+  result.name = "pbfd-chain";
+  result.title = "A chain of ten links slides off a slope onto a floor (PBFD paper, Fig. 6)";
+  result.summary =
+      "Stable: all steps converge, no joint turns faster than 1000 rad/s, and the energy, counted from the floor, "
+      "never "
+      "exceeds the initial one by more than 1 %. A step that does not converge is halved, so a stable run may have "
+      "taken substeps. ne-lcp is the Newton-Euler step with dry friction by complementarity, as the paper's baseline. "
+      "Times are processor times of one thread.";
+  StudyFigure cost{fmt::format("Processor time of {} s against the step", duration),
+                   {"step", "ms", true},
+                   {"time", "ms", true},
+                   {},
+                   {}};
+  cost.notes.push_back("Unstable runs are left out.");
+  for (const IntegratorType integrator : integrators) {
+    StudySeries series{integrator_name(integrator), {}, {}, integrator == IntegratorType::ne_lcp};
+    for (const ChainRecord& record : records) {
+      if (record.run.integrator != integrator) continue;
+      series.x.push_back(1e3 * record.run.dt);
+      series.y.push_back(record.stable() ? 1e3 * record.processor : std::nan(""));
+    }
+    cost.series.push_back(std::move(series));
+    const ChainRecord* best = largest_stable(records, integrator);
+    const ChainRecord& coarse = *std::find_if(records.rbegin(), records.rend(), [&](const ChainRecord& record) {
+      return record.run.integrator == integrator;
+    });
+    const std::string name = integrator_name(integrator);
+    if (integrator != IntegratorType::ne_lcp)
+      result.rows.push_back(goal_row(name + ": stable at 100 ms", "", "yes", coarse.text(), "yes", coarse.stable()));
+    result.rows.push_back(report_row(name + ": largest stable step", "ms",
+                                     integrator == IntegratorType::ne_lcp ? "2.5" : ">= 100",
+                                     best ? StudyValue(1e3 * best->run.dt) : StudyValue("none: " + coarse.text())));
+    if (best) {
+      result.rows.push_back(
+          report_row(name + ": simulated time per processor time there", "", "", best->end / best->processor));
+      result.rows.push_back(report_row(name + ": substeps, iterations per step there", "", "",
+                                       fmt::format("{:.3g}, {:.3g}", best->substeps, best->iterations)));
+      result.rows.push_back(report_row(name + ": way of the base", "m", "", best->slid));
+    }
+  }
+  const ChainRecord* lcp = largest_stable(records, IntegratorType::ne_lcp);
+  for (const IntegratorType integrator : smooth) {
+    const auto coarse = std::find_if(records.rbegin(), records.rend(),
+                                     [&](const ChainRecord& record) { return record.run.integrator == integrator; });
+    const std::string name =
+        fmt::format("{} at 100 ms over ne-lcp at its largest stable step: speed", integrator_name(integrator));
+    const bool able = lcp && coarse->stable();
+    const double ratio = able ? (coarse->end / coarse->processor) / (lcp->end / lcp->processor) : 0;
+    if (able)
+      result.rows.push_back(goal_row(name, "", "3 to 5", ratio, ">= 10", ratio >= 10));
+    else
+      result.rows.push_back(goal_row(name, "", "3 to 5", "no stable step to compare with", ">= 10", false));
+  }
+
+  // Against contact points and friction: pbfd at 100 ms, ne-lcp at its largest stable step, or at 1 ms if there is
+  // none.
+  const double lcp_step = lcp ? lcp->run.dt : 0.001;
+  const std::vector<int> refinements = {1, 2, 4, 8, 16};
+  const std::vector<double> frictions = {0.25, 0.5, 1, 1.25, 2, 4};
+  std::vector<Model> refined;
+  for (const int points : refinements) refined.push_back(floating_chain(10, points));
+  std::vector<ChainRun> more;
+  std::vector<const Model*> models;
+  for (const IntegratorType integrator : integrators) {
+    const double dt = integrator == IntegratorType::ne_lcp ? lcp_step : 0.1;
+    for (size_t i = 0; i < refinements.size(); ++i) {
+      more.push_back({integrator, dt, duration, refinements[i], 1});
+      models.push_back(&refined[i]);
+    }
+    for (const double friction : frictions) {
+      more.push_back({integrator, dt, duration, 1, friction});
+      models.push_back(&model);
+    }
+  }
+  const std::vector<ChainRecord> swept = timed(more, models, rounds);
+  StudyFigure by_contacts{"Processor time against the number of contact points",
+                          {"spheres of the chain", "", true},
+                          {"time per simulated second", "ms", true},
+                          {},
+                          {}};
+  StudyFigure by_friction{"Processor time against friction",
+                          {"friction", "", true},
+                          {"time per simulated second", "ms", true},
+                          {},
+                          {"Of pbfd the drag is multiplied by the same factor."}};
+  double growth_of_lcp = 0;
+  for (const IntegratorType integrator : {IntegratorType::ne_lcp, smooth[0], smooth[1], smooth[2]}) {
+    const std::string name = integrator_name(integrator);
+    StudySeries contacts{name, {}, {}, integrator == IntegratorType::ne_lcp}, friction = contacts;
+    int unstable = 0;
+    for (size_t i = 0; i < swept.size(); ++i) {
+      const ChainRecord& record = swept[i];
+      if (record.run.integrator != integrator) continue;
+      const double time = record.stable() ? 1e3 * record.processor / record.end : std::nan("");
+      unstable += record.stable() ? 0 : 1;
+      const bool refines = i % (refinements.size() + frictions.size()) < refinements.size();
+      StudySeries& series = refines ? contacts : friction;
+      series.x.push_back(refines ? 10.0 * record.run.points + 1 : kFriction * record.run.friction);
+      series.y.push_back(time);
+    }
+    result.rows.push_back(report_row(name + ": unstable runs over contact points and friction", "", "",
+                                     fmt::format("{} of {}", unstable, contacts.x.size() + friction.x.size())));
+    const double growth = contacts.y.back() / contacts.y.front();
+    const double spread = largest(friction.y) / smallest(friction.y);
+    by_contacts.series.push_back(std::move(contacts));
+    by_friction.series.push_back(std::move(friction));
+    if (integrator == IntegratorType::ne_lcp) {
+      growth_of_lcp = growth;
+      result.rows.push_back(report_row(name + ": time with 161 spheres over that with 11", "", "grows considerably",
+                                       std::isfinite(growth) ? StudyValue(growth) : StudyValue("not stable")));
+    } else
+      result.rows.push_back(goal_row(name + ": time with 161 spheres over that with 11", "", "nearly constant", growth,
+                                     "less than ne-lcp", growth < growth_of_lcp));
+    result.rows.push_back(report_row(name + ": largest over smallest time, friction 0.05 to 0.8", "", "nearly constant",
+                                     std::isfinite(spread) ? StudyValue(spread) : StudyValue("not stable")));
+  }
+  result.figures = {std::move(cost), std::move(by_contacts), std::move(by_friction)};
+  result.settings = {
+      {"chain", "models/chain-floating-2d.urdf, at rest in one line along the slope"},
+      {"ground", fmt::format("slope {} rad, the foot {} m below the upper end of the chain; floor", kSlope, kFoot)},
+      {"friction", fmt::format("{}; pbfd: as large as the normal force at {} m/s", kFriction, kSpeed)},
+      {"smooth contact", "5 mm deep under its share of the weight, creep 2 mm/s"},
+      {"duration", fmt::format("{} s, best of {} rounds", duration, rounds)}};
+  return result;
+}
+
+}  // namespace scree
