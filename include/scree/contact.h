@@ -123,7 +123,7 @@ struct SmoothContactOptions {
   // velocity: u is the displacement over the step, divided by it. printed: eq. 11 and 12 as the paper prints them, with
   // the displacement itself and, of pbfd, |u|^beta in place of |u|^(beta-1): friction then depends on the step.
   enum class Form { velocity, printed } form = Form::velocity;
-  double friction = 0.7;   // >= 0 mu of pbfd-coulomb; at most 100
+  double friction = 0.7;   // >= 0 mu of pbfd-coulomb and ne-lcp; at most 100
   double creep = 0.002;    // > 0 [m/s] at this speed friction is mu/sqrt(2): a body on a slope creeps slower than that
   double dissipation = 0;  // >= 0 [s/m] of pbfd-coulomb: the normal force times max(0, 1 - dissipation u.n)
   void validate() const;   // throws InputError: field, value received, accepted range

@@ -109,7 +109,7 @@ struct StepReport {
   double kinetic_energy = 0;                                   // [J] at the end of the step
   double potential_energy = 0;                                 // [J] gravity (zero at the world origin) and joint stops
   int outer = 0;          // quadratic programs for the contact forces over all substeps, failed tries included
-  int qp_iterations = 0;  // of the inner quadratic programs
+  int qp_iterations = 0;  // of the inner quadratic programs; ne-lcp: pivots of its complementarity problems
   double optimality = 0;  // [J] worst substep: by how much a first-order change of the contact forces could still lower
                           // the kinetic energy they minimise; theory (8.10)
   int damped = 0;         // iterations of jtj-lm that needed damping, of integrators with smooth contact

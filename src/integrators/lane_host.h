@@ -71,7 +71,7 @@ struct LaneReport {
 
 class LaneHost {
  public:
-  virtual ~LaneHost() = default;
+  virtual ~LaneHost();
   // The next trajectory for a lane; false: none is left.
   virtual bool next(LaneStart& start) = 0;
   // Length of the next step of a trajectory [s], and when it starts; 0: it has ended.
@@ -82,10 +82,10 @@ class LaneHost {
   virtual void stepped(int id, const LaneReport& report, const double* q, const double* v,
                        const double* body_rates) = 0;
   // Contacts at the end of a substep, in world axes, if they are wanted.
-  virtual bool wants_contacts() const { return false; }
-  virtual void clear_contacts() {}
-  virtual void touches(int /*point*/, int /*solid*/, const V3<double>& /*position*/, const V3<double>& /*normal*/,
-                       const V3<double>& /*force*/, double /*depth*/) {}
+  virtual bool wants_contacts() const;
+  virtual void clear_contacts();
+  virtual void touches(int point, int solid, const V3<double>& position, const V3<double>& normal,
+                       const V3<double>& force, double depth);
 
   // Signed distance of p to a solid that is no plane, its gradient and Hessian; farther away than `radius` any larger
   // distance will do.
@@ -110,7 +110,7 @@ class LaneHost {
 // Runs all trajectories of its host to their ends, `lanes()` at a time.
 class LaneMachine {
  public:
-  virtual ~LaneMachine() = default;
+  virtual ~LaneMachine();
   virtual void run(LaneHost& host) = 0;
 };
 

@@ -12,6 +12,13 @@ namespace scree {
 LaneMachine* new_lanes4(const LaneSetup& setup);
 LaneMachine* new_lanes8(const LaneSetup& setup);
 
+// Here and not in the header: the files of single processors must not have copies of their own.
+LaneHost::~LaneHost() = default;
+bool LaneHost::wants_contacts() const { return false; }
+void LaneHost::clear_contacts() {}
+void LaneHost::touches(int, int, const V3<double>&, const V3<double>&, const V3<double>&, double) {}
+LaneMachine::~LaneMachine() = default;
+
 bool has_lanes(int lanes) {
   if (lanes == 1) return true;
 #ifdef __x86_64__

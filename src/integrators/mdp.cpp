@@ -12,9 +12,8 @@
 
 namespace scree {
 
-SubstepResult substep_mdp(const Control& control, const StepOptions& options, double h, State& state,
-                          StepWorkspace::Impl& ws) {
-  SubstepResult result;
+const Eigen::MatrixXd& solve_linearised(const Control& control, const StepOptions& options, double h,
+                                        const State& state, StepWorkspace::Impl& ws) {
   const Model& model = ws.model;
   ws.dynamics.set_position(state.q);
   const Eigen::MatrixXd& M = ws.dynamics.mass_matrix();  // with rotor inertia
@@ -42,7 +41,13 @@ SubstepResult substep_mdp(const Control& control, const StepOptions& options, do
   ws.lu.compute(ws.jacobian);
   ws.delta = ws.lu.solve(ws.gradient);
   ws.delta = -ws.delta;
+  return M;
+}
 
+SubstepResult substep_mdp(const Control& control, const StepOptions& options, double h, State& state,
+                          StepWorkspace::Impl& ws) {
+  SubstepResult result;
+  const Eigen::MatrixXd& M = solve_linearised(control, options, h, state, ws);
   if (ws.has_contact()) {
     ContactScratch& c = ws.contact;
     ws.newton_euler.begin(state, h, options.gravity);
@@ -87,7 +92,7 @@ SubstepResult substep_mdp(const Control& control, const StepOptions& options, do
     ws.contact.set.report(ws.newton_euler.trial(), ws.contact.w, ws.contacts);
     ws.contact.set.store(ws.contact.w, state);
   }
-  apply_displacement(model.tree(), ws.delta.data(), state.q.data());
+  apply_displacement(ws.model.tree(), ws.delta.data(), state.q.data());
   state.v = ws.delta / h;
   state.body_rates.clear();
   result.converged = true;

@@ -78,6 +78,7 @@ SubstepResult substep(const Control& control, const StepOptions& options, double
     case IntegratorType::pbd_nmdp2:
       return substep_nmdp2(ws.position_based, control, options, h, state, ws);
     case IntegratorType::ne_lcp:
+      return substep_lcp(options.explicit_pd ? ws.control_at(control, state.time) : at_end, options, h, state, ws);
     case IntegratorType::pbd_friction:
     case IntegratorType::pbfd:
     case IntegratorType::pbfd_coulomb:
@@ -178,6 +179,7 @@ StepWorkspace::Impl::Impl(const Model& m, const ContactWorld& w)
       q_rate(m.nq(), 4),
       v_rate(m.nv(), 4) {
   before.body_rates.resize(m.bodies().size());
+  lcp.slot_of.resize(w.pair_count(), -1);
 }
 
 ContactScratch::ContactScratch(const Model& model, const ContactWorld& world)
@@ -267,7 +269,7 @@ void check_contact(IntegratorType type, const ContactLaw& law) {
                                  fmt::join(std::begin(kIntegratorNames) + static_cast<int>(IntegratorType::ne_mdp),
                                            std::end(kIntegratorNames), ", ")));
   if (law.differentiable() || uses_smooth_contact(type) || type == IntegratorType::ne_mdp ||
-      type == IntegratorType::ne_zonmdp || type == IntegratorType::pbd_zonmdp)
+      type == IntegratorType::ne_lcp || type == IntegratorType::ne_zonmdp || type == IntegratorType::pbd_zonmdp)
     return;
   throw InputError(
       fmt::format("integrator \"{}\" needs the derivative of the contact law, which this law does not offer, expected "
@@ -304,6 +306,9 @@ StepReport take_steps([[maybe_unused]] const Model& model, const Control& contro
 
   const std::int64_t whole = std::int64_t{1} << options.max_halvings;  // the step in units of its smallest substep
   const bool controlled = estimates_error(options.integrator) && options.accuracy > 0;
+  // Linear steps are not shortened for turning, so that their own largest stable step can be seen.
+  const bool linear = options.integrator == IntegratorType::ne_mdp || options.integrator == IntegratorType::ne_lcp;
+  const bool rigid = options.integrator == IntegratorType::ne_lcp;  // depths are rounding: forces tell who touches
   std::int64_t done = 0;
   int level = controlled ? first_level(options, state.last_step) : 0;
   double turn_rate = largest_turn_rate(state, ws);
@@ -311,7 +316,7 @@ StepReport take_steps([[maybe_unused]] const Model& model, const Control& contro
   while (done < whole) {
     const double h = std::ldexp(options.dt, -level);
     SubstepResult result;
-    if (turn_rate * h <= options.max_turn || options.integrator == IntegratorType::ne_mdp) {
+    if (turn_rate * h <= options.max_turn || linear) {
       ws.accuracy = controlled && level < options.max_halvings ? options.accuracy : 0;
       ws.stages.clear();
       result = substep(control, options, h, state, ws);
@@ -355,7 +360,7 @@ StepReport take_steps([[maybe_unused]] const Model& model, const Control& contro
 
   report.status = StepStatus::converged;
   for (const Contact& contact : ws.contacts) {
-    report.contacts += contact.depth > 0 ? 1 : 0;
+    report.contacts += contact.depth > 0 || (rigid && !contact.force.isZero(0)) ? 1 : 0;
     report.penetration = std::max(report.penetration, contact.depth);
   }
   report.kinetic_energy = ws.dynamics.kinetic_energy(state.v);

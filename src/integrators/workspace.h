@@ -11,6 +11,7 @@
 #include "dynamics/dynamics_impl.h"
 #include "integrators/pbfd.h"
 #include "scree/step.h"
+#include "solvers/lcp.h"
 #include "solvers/simplex_qp.h"
 #include "solvers/tree_cholesky.h"
 #include "solvers/tree_lu.h"
@@ -54,6 +55,38 @@ struct ContactScratch {
   Eigen::VectorXd Q_, Q_held_, UZ_, Y_, KY_, S_;
 };
 
+// Scratch of ne-lcp: the pairs of point and solid that take part in a step, and their complementarity problem.
+// theory section 12
+struct LcpScratch {
+  struct Slot {
+    int point, solid, node;
+    double gap;             // [m] at the start of the step, negative in the ground
+    V3<double> surface, n;  // the surface point, relative to the origin of the kinematics
+    V3<double> tangent[2];  // along which it can be moved
+    int tangents;           // how many of them: 0, 1 or 2
+    int directions;         // of friction: 0, 2 or kDirections
+    int column, unknown;    // its first ones
+    double scale;           // [sqrt(kg)] of its impulses
+  };
+  static constexpr int kDirections = 8;
+  void reserve(int nv);  // for the slots there are
+
+  std::vector<Slot> slots;
+  std::vector<int> slot_of;  // by pair, -1: none
+  int columns = 0, unknowns = 0;
+  using Dense = Eigen::Map<Eigen::MatrixXd>;
+  Dense J(int nv) { return {J_.data(), nv, columns}; }  // transposed Jacobian of n and the tangents of every slot
+  Dense Y(int nv) { return {Y_.data(), nv, columns}; }  // A^-1 J
+  Dense G() { return {G_.data(), columns, columns}; }   // [1/kg]
+  Dense M() { return {M_.data(), unknowns, unknowns}; }
+  Eigen::VectorXd u, f;  // by column: velocity without contact forces [m/s]; force [N]
+  Eigen::VectorXd q, z;  // of the complementarity problem
+  Lemke lemke;
+
+ private:
+  Eigen::VectorXd J_, Y_, G_, M_;
+};
+
 // A stage as it was solved, for those who differentiate it.
 struct StageRecord {
   Eigen::VectorXd delta, w;
@@ -83,6 +116,7 @@ struct StepWorkspace::Impl {
   TreeLu tree_lu;
 
   ContactScratch contact;
+  LcpScratch lcp;
 
   // The control at a time: `control` itself, or with the targets of its motion.
   const Control& control_at(const Control& control, double time);
@@ -130,7 +164,14 @@ SubstepResult substep_ne(const Control& control, const StepOptions& options, dou
 SubstepResult substep_rk4(const Control& control, const StepOptions& options, double h, State& state,
                           StepWorkspace::Impl& ws);
 
+// The step without contact forces, linear in the displacement:                                          theory (8.11)
+//   A delta = M v_n/h - C(q_n, v_n) - U',   A = M/h^2 + U''
+// Leaves A in ws.jacobian, its factors in ws.lu and the solution in ws.delta. Returns M, valid until ws.dynamics moves.
+const Eigen::MatrixXd& solve_linearised(const Control& control, const StepOptions& options, double h,
+                                        const State& state, StepWorkspace::Impl& ws);
 SubstepResult substep_mdp(const Control& control, const StepOptions& options, double h, State& state,
+                          StepWorkspace::Impl& ws);
+SubstepResult substep_lcp(const Control& control, const StepOptions& options, double h, State& state,
                           StepWorkspace::Impl& ws);
 SubstepResult substep_nmdp(Discretisation& dynamics, bool first_order, const Control& control,
                            const StepOptions& options, double h, State& state, StepWorkspace::Impl& ws);

@@ -8,6 +8,7 @@
 #include "scree/environment.h"
 #include "scree/simulation.h"
 #include "scree/urdf.h"
+#include "solvers/lcp.h"
 #include "solvers/simplex_qp.h"
 #include "support/allocation_guard.h"
 #include "support/contact_robots.h"
@@ -84,6 +85,29 @@ TEST(Step, AllocatesNothingWhenSubdividingOrFailing) {
   s.set_state(s.model().neutral_position(), Vec3(3000, 0, 5));
   EXPECT_FALSE(s.step().converged());
   expect_no_allocation(s, "failing");
+}
+
+TEST(Step, AllocatesNothingWithSmoothContact) {
+  for (const char* name : {"robosimian-planar", "spider-spatial"}) {
+    test::ContactRobot robot(name);
+    robot.control.motion = robot.motion("jump");
+    for (const IntegratorType integrator :
+         {IntegratorType::pbfd, IntegratorType::pbfd_coulomb, IntegratorType::pbfd2, IntegratorType::pbfd_coulomb2}) {
+      for (const double dt : {0.05, 0.005}) {
+        StepOptions options{.integrator = integrator, .dt = dt};
+        State state = make_state(robot.model, robot.stance, Eigen::VectorXd::Zero(robot.model.nv()));
+        StepWorkspace workspace(robot.model, robot.world);
+        const auto run_until = [&](double time) {
+          while (state.time < time)
+            ASSERT_TRUE(step(robot.model, robot.control, options, state, workspace).converged());
+        };
+        run_until(robot.control.motion->end());
+        test::AllocationGuard guard;
+        run_until(2 * robot.control.motion->end());
+        EXPECT_EQ(guard.count(), 0) << name << " " << integrator_name(integrator) << " " << dt;
+      }
+    }
+  }
 }
 
 // Contacts come and go: one cycle of the gait to warm up, then another.
@@ -226,6 +250,56 @@ TEST(Step, AllocatesNothingInContactAfterWarmUp) {
     EXPECT_TRUE(converged);
     EXPECT_GT(simulation.contacts().size(), 0u);
   }
+}
+
+// Contacts come and go: one cycle to warm up, then another.
+TEST(Step, AllocatesNothingWithComplementarity) {
+  for (const char* name : {"robosimian-planar", "spider-spatial"})
+    for (const bool explicit_pd : {false, true}) {
+      test::ContactRobot robot(name);
+      robot.control.motion = robot.motion("walk");
+      StepOptions options;
+      options.integrator = IntegratorType::ne_lcp;
+      options.dt = 0.002;
+      options.explicit_pd = explicit_pd;
+      State state = make_state(robot.model, robot.stance, Eigen::VectorXd::Zero(robot.model.nv()));
+      StepWorkspace workspace(robot.model, robot.world);
+      const double cycle = robot.control.motion->end();
+      bool converged = true;
+      int fewest = 4, most = 0;
+      const auto run_until = [&](double time) {
+        while (state.time < time && converged) {
+          const StepReport report = step(robot.model, robot.control, options, state, workspace);
+          converged = report.converged();
+          fewest = std::min(fewest, report.contacts);
+          most = std::max(most, report.contacts);
+        }
+      };
+      run_until(cycle);
+      test::AllocationGuard guard;
+      run_until(2 * cycle);
+      EXPECT_EQ(guard.count(), 0) << name << (explicit_pd ? ", explicit PD" : ", implicit PD");
+      EXPECT_TRUE(converged) << name;
+      EXPECT_LT(fewest, most);
+    }
+}
+
+// Problems of any size up to the largest seen, solved or not.
+TEST(Lemke, AllocatesOnlyWhenTheProblemGrows) {
+  const int n = 40;
+  Eigen::MatrixXd M = Eigen::MatrixXd::Identity(n, n);
+  M.triangularView<Eigen::StrictlyLower>().setConstant(0.1);
+  Eigen::VectorXd q = Eigen::VectorXd::Constant(n, -1), z(n);
+  Lemke lemke;
+  lemke.reserve(n);
+  test::AllocationGuard guard;
+  for (const int size : {n, 3, 17, 0}) {
+    EXPECT_TRUE(lemke.solve(M.topLeftCorner(size, size), q.head(size), z.head(size)).solved());
+    M *= -1;
+    EXPECT_EQ(lemke.solve(M.topLeftCorner(size, size), q.head(size), z.head(size)).solved(), size == 0);
+    M *= -1;
+  }
+  EXPECT_EQ(guard.count(), 0);
 }
 
 // Smaller and differently shaped problems than those seen before, cold and warm.

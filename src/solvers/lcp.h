@@ -1,0 +1,86 @@
+// Linear complementarity problems: find z with
+//
+//   z >= 0,   w = M z + q >= 0,   z.w = 0.                                                              theory (12.5)
+//
+// Lemke's algorithm with a lexicographic ratio test (Cottle, Pang and Stone, "The Linear Complementarity Problem",
+// chapter 4): it ends, at a solution or on a ray, also where problems are degenerate. For copositive M with q.z >= 0 on
+// all solutions z of the problem with q = 0 it ends at a solution.                              theory (12.6), (12.7)
+#pragma once
+
+#include <Eigen/Core>
+#include <limits>
+#include <vector>
+
+namespace scree {
+
+enum class LcpStatus {
+  solved,
+  ray,                // Lemke's path goes to infinity: there is no solution if M is copositive-plus or P, unknown else
+  iteration_limit,    // too many pivots
+  numerical_failure,  // input that is not finite, or an end whose residual is too large
+};
+const char* lcp_status_name(LcpStatus status);
+
+struct LcpOptions {
+  double tolerance = 1e-10;  // > 0, dimensionless; compared with LcpReport::residual
+  int max_pivots = 0;        // >= 0, of one try; 0: 100 + 20 n. Some n are usual
+  int restarts = 2;  // >= 0, further tries, from other covering vectors and with more ties, after one that failed
+};
+
+struct LcpReport {
+  LcpStatus status = LcpStatus::numerical_failure;  // of the last try
+  int iterations = 0;                               // pivots of all tries
+  int tries = 0;
+  // max_i |min(m z_i, w_i)| / scale, w = M z + q computed from the problem's data and the z returned, m = max |M_ij|
+  // [the unit of w over that of z] or 1, scale = max_i (|q_i| + sum_j |M_ij| z_j): what the terms of w come to, so that
+  // rounding of w is of the size of the machine's epsilon. It bounds negative parts of z and w, too.
+  double residual = std::numeric_limits<double>::quiet_NaN();
+  double scale = 0;  // [unit of w]
+  bool solved() const { return status == LcpStatus::solved; }
+};
+
+// Scratch of the solver, one per thread. Allocates only when a problem is larger than all before it.
+class Lemke {
+ public:
+  void reserve(int n);
+  // M n x n, q and z of n. z: solution on exit, z >= 0 exactly; what the last try ended at if not solved (zero on a
+  // ray).
+  LcpReport solve(const Eigen::Ref<const Eigen::MatrixXd>& M, const Eigen::Ref<const Eigen::VectorXd>& q,
+                  Eigen::Ref<Eigen::VectorXd> z, const LcpOptions& options = {});
+
+ private:
+  using Column = Eigen::Map<Eigen::VectorXd>;
+  Column column(int k) { return {table_.data() + k * n_, n_}; }
+  void equilibrate(const Eigen::Ref<const Eigen::MatrixXd>& M, const Eigen::Ref<const Eigen::VectorXd>& q);
+  void start(const Eigen::Ref<const Eigen::MatrixXd>& M, const Eigen::Ref<const Eigen::VectorXd>& q, int attempt);
+  LcpStatus run(int max_pivots, int& pivots);
+  int leaving_row(int entering);
+  void pivot(int row, int entering);
+  void read_solution(const Eigen::Ref<const Eigen::MatrixXd>& M, const Eigen::Ref<const Eigen::VectorXd>& q,
+                     Eigen::Ref<Eigen::VectorXd> z, LcpReport& report);
+
+  // The dictionary  x_B = b + C x_N  of w = M z + d z_0 + q: n basic variables as functions of n + 1 others, which are
+  // zero. Variables are 0..n-1: w, n..2n-1: z, 2n: z_0. M and q are scaled to largest entries near 1.
+  int n_ = 0;
+  double size_q_ = 1, tie_ = 0;
+  Eigen::VectorXd table_;  // C by columns, n x (n + 1), without gaps
+  Eigen::VectorXd b_, pivot_row_, refined_, w_, row_scale_, column_scale_;
+  Eigen::VectorXi basic_, nonbasic_;  // variable of a row, of a column
+  Eigen::VectorXi row_, place_;       // of a variable: its row or -1, its column
+  std::vector<int> ties_;
+};
+
+// All solutions with regular bases, by trying all 2^n supports of z: for problems that may have several.
+struct LcpSolutions {
+  std::vector<Eigen::VectorXd> z;  // no two within 1e-7 of each other, relative to the largest entry
+  int singular = 0;                // supports skipped: a face of solutions may hide there
+};
+// n <= 20; 16 takes some 0.1 s. Solutions are accepted at the residual of LcpReport <= tolerance. Throws InputError.
+LcpSolutions enumerate_lcp_solutions(const Eigen::Ref<const Eigen::MatrixXd>& M,
+                                     const Eigen::Ref<const Eigen::VectorXd>& q, double tolerance = 1e-10);
+
+// The residual of LcpReport, times its scale, which is returned as well.
+double lcp_residual(const Eigen::Ref<const Eigen::MatrixXd>& M, const Eigen::Ref<const Eigen::VectorXd>& q,
+                    const Eigen::Ref<const Eigen::VectorXd>& z, double& scale);
+
+}  // namespace scree

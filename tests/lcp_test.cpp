@@ -1,0 +1,426 @@
+#include "solvers/lcp.h"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Cholesky>
+#include <Eigen/SVD>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "scree/error.h"
+#include "support/random_tree.h"
+
+namespace scree {
+namespace {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+using test::Random;
+using test::uniform;
+
+MatrixXd random_matrix(Random& random, int rows, int columns) {
+  std::normal_distribution<double> normal;
+  MatrixXd A(rows, columns);
+  for (double& x : A.reshaped()) x = normal(random);
+  return A;
+}
+VectorXd random_vector(Random& random, int n) { return random_matrix(random, n, 1); }
+
+struct Problem {
+  MatrixXd M;
+  VectorXd q;
+  int size() const { return static_cast<int>(q.size()); }
+};
+
+struct Answer {
+  LcpReport report;
+  VectorXd z;
+};
+Answer solve(const Problem& p, const LcpOptions& options = {}) {
+  Lemke lemke;
+  Answer answer{{}, VectorXd::Constant(p.size(), 7)};
+  answer.report = lemke.solve(p.M, p.q, answer.z, options);
+  return answer;
+}
+
+// What the header promises, computed here anew.
+void expect_solution(const Problem& p, const Answer& answer, double tolerance = 1e-10) {
+  ASSERT_EQ(answer.report.status, LcpStatus::solved)
+      << lcp_status_name(answer.report.status) << ", n " << p.size() << ", residual " << answer.report.residual;
+  const VectorXd w = p.M * answer.z + p.q;
+  const double scale = (p.q.cwiseAbs() + p.M.cwiseAbs() * answer.z).maxCoeff();
+  EXPECT_GE(answer.z.minCoeff(), 0);
+  // w is summed in another order here than there: n terms, each rounded by an epsilon of the scale.
+  const double slack = (tolerance + 1e-15 * (p.size() + 1)) * scale;
+  EXPECT_GE(w.minCoeff(), -slack);
+  const VectorXd both = (p.M.cwiseAbs().maxCoeff() * answer.z).cwiseMin(w);
+  EXPECT_LE(both.cwiseAbs().maxCoeff(), slack);
+  EXPECT_LE(answer.report.residual, tolerance);
+}
+
+// ---- Problems with one solution ----
+
+// x.M x >= c |x|^2 with c = 0.5: one solution, and any z is as near to it as |z - z*| <= (1 + |M|)/c |min(z, w)|
+// (Pang 1990). The largest entry of min(m z, w) is residual * scale, so of min(z, w) at most that over min(m, 1).
+TEST(Lemke, FindsTheOnlySolutionOfPositiveDefiniteProblems) {
+  Random random(1);
+  for (int trial = 0; trial < 400; ++trial) {
+    const int n = 1 + trial % 10;
+    const MatrixXd A = random_matrix(random, n, n), S = random_matrix(random, n, n);
+    const Problem p{A * A.transpose() / n + 0.5 * MatrixXd::Identity(n, n) + (S - S.transpose()),
+                    random_vector(random, n)};
+    const Answer answer = solve(p);
+    expect_solution(p, answer, 1e-14);
+    const LcpSolutions all = enumerate_lcp_solutions(p.M, p.q);
+    ASSERT_EQ(all.z.size(), 1u);
+    EXPECT_EQ(all.singular, 0);
+    const double m = p.M.cwiseAbs().maxCoeff(), residual = answer.report.residual + 1e-15 * n;
+    const double bound = (1 + p.M.norm()) / 0.5 * std::sqrt(n) * 2 * residual * answer.report.scale / std::min(1.0, m);
+    EXPECT_LE((answer.z - all.z[0]).norm(), bound);
+  }
+}
+
+// Triangular with positive diagonal: a P-matrix, but x.M x has either sign. The solution follows by substitution,
+//   z_i = max(0, -(q_i + sum_{j<i} M_ij z_j)) / M_ii,
+// each of at most 8 rows multiplying earlier errors by at most 1 + 2/0.5 = 5: 5^8 epsilon = 1e-10.
+TEST(Lemke, FindsTheOnlySolutionOfTriangularProblems) {
+  Random random(2);
+  for (int trial = 0; trial < 400; ++trial) {
+    const int n = 1 + trial % 8;
+    Problem p{MatrixXd::Zero(n, n), random_vector(random, n)};
+    VectorXd exact(n);
+    for (int i = 0; i < n; ++i) {
+      double w = p.q(i);
+      for (int j = 0; j < i; ++j) {
+        p.M(i, j) = uniform(random, -2, 2);
+        w += p.M(i, j) * exact(j);
+      }
+      p.M(i, i) = uniform(random, 0.5, 2);
+      exact(i) = std::max(0.0, -w / p.M(i, i));
+    }
+    const Answer answer = solve(p);
+    expect_solution(p, answer, 1e-13);
+    EXPECT_LE((answer.z - exact).cwiseAbs().maxCoeff(), 1e-9 * (1 + exact.maxCoeff())) << "n " << n;
+    EXPECT_EQ(enumerate_lcp_solutions(p.M, p.q).z.size(), 1u);
+  }
+}
+
+// Murty 1978: twos below a diagonal of ones, q = -1. Row by row: z = (1, 0, ..., 0), w = (0, 1, ..., 1).
+TEST(Lemke, SolvesMurtysProblem) {
+  for (const int n : {1, 2, 5, 8}) {
+    Problem p{MatrixXd::Identity(n, n), VectorXd::Constant(n, -1)};
+    p.M.triangularView<Eigen::StrictlyLower>().setConstant(2);
+    const Answer answer = solve(p, {.max_pivots = 1 << (n + 1)});  // 2^n are known to be possible
+    expect_solution(p, answer);
+    EXPECT_LE((answer.z - VectorXd::Unit(n, 0)).cwiseAbs().maxCoeff(), 1e-12);  // integers; scaled by square roots
+  }
+}
+
+// ---- Dry friction ----
+
+// The problem of theory (12.5) from a random inertia, Jacobian and velocity, contacts with gaps >= 0, some of them
+// twice. `decades`: dofs are scaled by 10^(-decades...decades), so the inertia has a condition of 10^(4 decades).
+Problem friction_problem(Random& random, int dofs, int contacts, int directions, double decades) {
+  VectorXd size(dofs);
+  for (double& s : size) s = std::pow(10, uniform(random, -decades, decades));
+  const MatrixXd A = random_matrix(random, dofs, dofs);
+  const MatrixXd mass =
+      size.asDiagonal() * (A * A.transpose() / dofs + 0.01 * MatrixXd::Identity(dofs, dofs)) * size.asDiagonal();
+  MatrixXd J = random_matrix(random, 3 * contacts, dofs);
+  for (int k = 1; k < contacts; ++k)
+    if (uniform(random, 0, 1) < 0.2) J.middleRows(3 * k, 3) = J.middleRows(3 * k - 3, 3);
+  const VectorXd u = J * random_vector(random, dofs);
+  const int block = directions + 2;
+  MatrixXd D = MatrixXd::Zero(3 * contacts, block * contacts);  // of the unknowns: n, d_k, nothing
+  Problem p{{}, VectorXd::Zero(block * contacts)};
+  for (int i = 0; i < contacts; ++i) {
+    D(3 * i + 2, i * block) = 1;
+    for (int k = 0; k < directions; ++k) {
+      D(3 * i, i * block + 1 + k) = std::cos(2 * M_PI * k / directions);
+      D(3 * i + 1, i * block + 1 + k) = std::sin(2 * M_PI * k / directions);
+    }
+    p.q(i * block) = std::max(0.0, uniform(random, -1, 1));  // gap/h
+  }
+  p.q += D.transpose() * u;
+  p.M = D.transpose() * (J * mass.llt().solve(J.transpose())) * D;
+  const double mu = uniform(random, 0, 1.5);
+  for (int i = 0; i < contacts; ++i) {
+    const int lambda = i * block + 1 + directions;
+    p.M.block(i * block + 1, lambda, directions, 1).setOnes();
+    p.M.block(lambda, i * block + 1, 1, directions).setConstant(-1);
+    p.M(lambda, i * block) = mu;
+  }
+  return p;
+}
+
+// Copositive, and q.z >= 0 for all z with z >= 0, M z >= 0, z.M z = 0, as theory (12.7) shows: always solvable. More
+// contacts than dofs make M singular.
+TEST(Lemke, SolvesAllFrictionProblems) {
+  Random random(3);
+  int restarts = 0;
+  for (int trial = 0; trial < 1500; ++trial) {
+    const int dofs = 3 + trial % 10, contacts = 1 + trial % 7, directions = 2 << (trial % 3);
+    const Problem p = friction_problem(random, dofs, contacts, directions, uniform(random, 0, 1));
+    const Answer answer = solve(p);
+    expect_solution(p, answer, 1e-13);
+    restarts += answer.report.tries - 1;
+  }
+  EXPECT_EQ(restarts, 0);
+}
+
+// Inertias with a condition of 1e8 leave rounding to decide which rows tie. Failures are counted, and none is silent:
+// what is called solved is. Measured: none of 20000.
+TEST(Lemke, SolvesMostFrictionProblemsOfBadCondition) {
+  Random random(4);
+  int failures = 0;
+  const int count = 1000;
+  for (int trial = 0; trial < count; ++trial) {
+    const Problem p = friction_problem(random, 12, 1 + trial % 7, 8, 2);
+    const Answer answer = solve(p);
+    if (answer.report.solved())
+      expect_solution(p, answer);
+    else
+      ++failures;
+  }
+  RecordProperty("failures", failures);
+  EXPECT_LE(failures, count / 100);
+}
+
+// ---- Degeneracy ----
+
+// Lemke's algorithm as in a textbook, the first of several rows that tie leaves. False: it came back to a basis.
+bool first_index_ends(const Problem& p) {
+  const int n = p.size();
+  MatrixXd T(n, n + 1);  // x_B = b + T x_N
+  T << p.M, VectorXd::Ones(n);
+  VectorXd b = p.q;
+  std::vector<int> basic(static_cast<size_t>(n)), nonbasic(static_cast<size_t>(n + 1));
+  for (int i = 0; i < n; ++i) basic[static_cast<size_t>(i)] = i, nonbasic[static_cast<size_t>(i)] = n + i;
+  nonbasic[static_cast<size_t>(n)] = 2 * n;
+  int row = 0, entering = n;
+  b.minCoeff(&row);
+  if (b(row) >= 0) return true;
+  for (int k = 0; k < 1 << (n + 4); ++k) {  // more than there are almost complementary bases, n 2^(n-1) + 2^n
+    const int leaves = basic[static_cast<size_t>(row)];
+    const double pivot = T(row, entering);
+    const Eigen::RowVectorXd old = T.row(row);
+    const VectorXd column = T.col(entering);
+    const double step = -b(row) / pivot;
+    for (int i = 0; i < n; ++i) {
+      if (i == row) continue;
+      T.row(i) -= column(i) / pivot * old;
+      T(i, entering) = column(i) / pivot;
+      b(i) += column(i) * step;
+    }
+    T.row(row) = -old / pivot;
+    T(row, entering) = 1 / pivot;
+    b(row) = step;
+    std::swap(basic[static_cast<size_t>(row)], nonbasic[static_cast<size_t>(entering)]);
+    if (leaves == 2 * n) return true;
+    const int complement = leaves < n ? leaves + n : leaves - n;
+    entering = static_cast<int>(std::find(nonbasic.begin(), nonbasic.end(), complement) - nonbasic.begin());
+    row = -1;
+    double least = 0;
+    for (int i = 0; i < n; ++i) {
+      if (T(i, entering) > -1e-9) continue;
+      const double ratio = b(i) / -T(i, entering);
+      if (row < 0 || ratio < least - 1e-9) row = i, least = ratio;
+    }
+    if (row < 0) return true;
+  }
+  return false;
+}
+
+// q of equal entries, small integers in M: many rows tie. The plain algorithm cycles on some of them.
+TEST(Lemke, EndsWhereTiesMakeThePlainAlgorithmCycle) {
+  Random random(5);
+  int cycles = 0;
+  for (int trial = 0; trial < 20000; ++trial) {
+    const int n = 3 + trial % 3;
+    Problem p{MatrixXd(n, n), VectorXd::Constant(n, -1)};
+    for (double& x : p.M.reshaped()) x = std::uniform_int_distribution<int>(0, 2)(random);
+    p.M.diagonal().setOnes();  // M >= 0 with a positive diagonal: copositive, and strictly so: always solvable
+    if (first_index_ends(p)) continue;
+    ++cycles;
+    expect_solution(p, solve(p), 1e-14);
+    EXPECT_EQ(solve(p).report.tries, 1);
+  }
+  EXPECT_GT(cycles, 0);
+}
+
+// ---- Ends ----
+
+TEST(Lemke, LeavesZeroWhereNothingIsToDo) {
+  Random random(6);
+  const Problem p{random_matrix(random, 5, 5), random_vector(random, 5).cwiseAbs()};
+  const Answer answer = solve(p);
+  expect_solution(p, answer);
+  EXPECT_EQ(answer.report.iterations, 0);
+  EXPECT_EQ(answer.z, VectorXd(VectorXd::Zero(5)));
+  const Answer zero = solve({p.M, VectorXd::Zero(5)});
+  EXPECT_TRUE(zero.report.solved());
+  EXPECT_EQ(zero.report.residual, 0);
+}
+
+TEST(Lemke, SolvesTheEmptyProblem) {
+  const Answer answer = solve({MatrixXd(0, 0), VectorXd(0)});
+  EXPECT_TRUE(answer.report.solved());
+  EXPECT_EQ(answer.report.residual, 0);
+  EXPECT_EQ(enumerate_lcp_solutions(MatrixXd(0, 0), VectorXd(0)).z.size(), 1u);
+}
+
+// w_1 + w_2 = -2 whatever z is; -z - 1 and -1 are never >= 0.
+TEST(Lemke, SaysThatThereIsNoSolution) {
+  Problem sum{MatrixXd(2, 2), Eigen::Vector2d(-1, -1)};
+  sum.M << 1, -1, -1, 1;
+  for (const Problem& p : {sum, Problem{-MatrixXd::Identity(3, 3), VectorXd::Constant(3, -1)},
+                           Problem{MatrixXd::Zero(1, 1), VectorXd::Constant(1, -1)}}) {
+    const Answer answer = solve(p);
+    EXPECT_EQ(answer.report.status, LcpStatus::ray);
+    EXPECT_FALSE(answer.report.solved());
+    EXPECT_GE(answer.report.residual, 0.5);  // z = 0 leaves w = -1, all terms are 1
+    EXPECT_TRUE(enumerate_lcp_solutions(p.M, p.q).z.empty());
+  }
+}
+
+TEST(Lemke, RefusesNumbersThatAreNotFinite) {
+  for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), 1e200}) {
+    Problem p{MatrixXd::Identity(3, 3), VectorXd::Constant(3, -1)};
+    p.M(1, 2) = bad;
+    EXPECT_EQ(solve(p).report.status, LcpStatus::numerical_failure);
+    EXPECT_EQ(solve(p).z, VectorXd(VectorXd::Zero(3)));
+    p.M(1, 2) = 0;
+    p.q(0) = -bad;
+    EXPECT_EQ(solve(p).report.status, LcpStatus::numerical_failure);
+  }
+}
+
+TEST(Lemke, SaysThatPivotsRanOut) {
+  const Problem p{MatrixXd::Identity(6, 6), VectorXd::Constant(6, -1)};
+  const Answer answer = solve(p, {.max_pivots = 3, .restarts = 0});
+  EXPECT_EQ(answer.report.status, LcpStatus::iteration_limit);
+  EXPECT_EQ(answer.report.iterations, 3);
+  EXPECT_TRUE(solve(p).report.solved());
+}
+
+// Other units of w_i and z_j: the same solution in them. Equal to the rounding of n pivots of a regular problem.
+TEST(Lemke, DoesNotDependOnUnits) {
+  Random random(7);
+  for (int trial = 0; trial < 100; ++trial) {
+    const int n = 8;
+    const MatrixXd A = random_matrix(random, n, n);
+    const Problem p{A * A.transpose() / n + 0.5 * MatrixXd::Identity(n, n), random_vector(random, n)};
+    VectorXd rows(n), columns(n);
+    for (double& x : rows) x = std::pow(10, uniform(random, -6, 6));
+    for (double& x : columns) x = std::pow(10, uniform(random, -6, 6));
+    const Problem scaled{rows.asDiagonal() * p.M * columns.asDiagonal(), rows.asDiagonal() * p.q};
+    const Answer a = solve(p), b = solve(scaled);
+    ASSERT_TRUE(a.report.solved());
+    ASSERT_TRUE(b.report.solved()) << b.report.residual;
+    const VectorXd back = columns.asDiagonal() * b.z;
+    EXPECT_LE((back - a.z).cwiseAbs().maxCoeff(), 1e-11 * (1 + a.z.maxCoeff()));
+  }
+}
+
+// ---- Another algorithm ----
+
+// Projected Gauss-Seidel: descends on 1/2 z.M z + q.z over z >= 0, which it minimises for symmetric M >= 0.
+VectorXd gauss_seidel(const Problem& p, int sweeps) {
+  VectorXd z = VectorXd::Zero(p.size());
+  for (int k = 0; k < sweeps; ++k)
+    for (int i = 0; i < p.size(); ++i)
+      if (p.M(i, i) > 0) z(i) = std::max(0.0, z(i) - (p.M.row(i).dot(z) + p.q(i)) / p.M(i, i));
+  return z;
+}
+
+// M = A A^T of any rank: z may be one of many, A^T z is unique. For two answers with w = M z + q,
+//   |A^T (z - y)|^2 = (z - y).(w - v) <= sum_i of what each leaves: |min(z_i, w_i)| times the other's sizes,
+// at most 2 (|z|_1 + |y|_1 + |w|_1 + |v|_1) (r_z + r_y), r the largest |min|.
+TEST(Lemke, AgreesWithGaussSeidelOnSymmetricProblems) {
+  Random random(8);
+  for (int trial = 0; trial < 100; ++trial) {
+    const int n = 2 + trial % 12, rank = trial % 2 == 0 ? n : (n + 1) / 2;
+    const MatrixXd A = random_matrix(random, n, rank);
+    Problem p{A * A.transpose(), VectorXd(n)};
+    VectorXd z0 = random_vector(random, n).cwiseMax(0), w0 = random_vector(random, n).cwiseMax(0);
+    for (int i = 0; i < n; ++i) (uniform(random, 0, 1) < 0.5 ? z0 : w0)(i) = 0;
+    p.q = w0 - p.M * z0;  // has the solution z0, up to rounding
+    const Answer answer = solve(p);
+    expect_solution(p, answer, 1e-13);
+    const VectorXd y = gauss_seidel(p, 20000), w = p.M * answer.z + p.q, v = p.M * y + p.q;
+    const double left = answer.z.cwiseMin(w).cwiseAbs().maxCoeff() + y.cwiseMin(v).cwiseAbs().maxCoeff();
+    const double sizes = answer.z.lpNorm<1>() + y.lpNorm<1>() + w.lpNorm<1>() + v.lpNorm<1>();
+    EXPECT_LE((A.transpose() * (answer.z - y)).squaredNorm(), 2 * sizes * left + 1e-13 * sizes * sizes);
+    EXPECT_LE(y.cwiseMin(v).cwiseAbs().maxCoeff(), 1e-2);  // Gauss-Seidel came somewhere
+  }
+}
+
+// ---- All solutions ----
+
+// By hand: supports {1}, {2} and {1, 2}.
+TEST(LcpEnumeration, FindsAllThree) {
+  Problem p{MatrixXd(2, 2), Eigen::Vector2d(-1, -1)};
+  p.M << 1, 2, 2, 1;
+  const LcpSolutions all = enumerate_lcp_solutions(p.M, p.q);
+  ASSERT_EQ(all.z.size(), 3u);
+  const Eigen::Vector2d expected[] = {{1, 0}, {0, 1}, {1.0 / 3, 1.0 / 3}};
+  for (size_t k = 0; k < 3; ++k) EXPECT_LE((all.z[k] - expected[k]).norm(), 1e-15);
+  EXPECT_EQ(all.singular, 0);
+  // A degenerate one has several supports and is listed once: w = z - 0.
+  EXPECT_EQ(enumerate_lcp_solutions(MatrixXd::Identity(3, 3), VectorXd::Zero(3)).z.size(), 1u);
+}
+
+TEST(LcpEnumeration, CountsSingularSupports) {
+  Problem p{MatrixXd::Zero(2, 2), Eigen::Vector2d(0, -1)};
+  p.M(1, 1) = 1;
+  const LcpSolutions all = enumerate_lcp_solutions(p.M, p.q);
+  EXPECT_EQ(all.singular, 2);  // {1} and {1, 2}
+  ASSERT_EQ(all.z.size(), 1u);
+  EXPECT_EQ(all.z[0], VectorXd(Eigen::Vector2d(0, 1)));
+}
+
+// Lemke's answer is one of them, where there are several.
+TEST(LcpEnumeration, HoldsWhatLemkeFinds) {
+  Random random(9);
+  int several = 0;
+  for (int trial = 0; trial < 200; ++trial) {
+    const int n = 2 + trial % 6;
+    // M >= 0 with a positive diagonal: always solvable.
+    const Problem p{random_matrix(random, n, n).cwiseAbs(), random_vector(random, n)};
+    const LcpSolutions all = enumerate_lcp_solutions(p.M, p.q);
+    several += all.z.size() > 1;
+    const Answer answer = solve(p);
+    expect_solution(p, answer, 1e-13);
+    double nearest = std::numeric_limits<double>::infinity();
+    for (const VectorXd& z : all.z) nearest = std::min(nearest, (z - answer.z).cwiseAbs().maxCoeff());
+    // Both solve the same basis; random ones of this size have a condition below 1e5.
+    EXPECT_LE(nearest, 1e-10 * (1 + answer.z.maxCoeff()));
+  }
+  EXPECT_GT(several, 10);
+}
+
+TEST(LcpEnumeration, RefusesWhatItCannotDo) {
+  EXPECT_THROW(enumerate_lcp_solutions(MatrixXd::Identity(21, 21), VectorXd::Ones(21)), InputError);
+  EXPECT_THROW(enumerate_lcp_solutions(MatrixXd::Identity(2, 2), VectorXd::Ones(3)), InputError);
+  EXPECT_THROW(enumerate_lcp_solutions(NAN * MatrixXd::Identity(2, 2), VectorXd::Ones(2)), InputError);
+}
+
+// ---- Scratch ----
+
+// What was solved before leaves no trace, larger or smaller.
+TEST(Lemke, GivesTheSameBitsWithUsedScratch) {
+  Random random(10);
+  Lemke used;
+  for (int trial = 0; trial < 30; ++trial) {
+    const Problem p = friction_problem(random, 6, 1 + (7 * trial) % 5, 8, 0);
+    VectorXd z(p.size());
+    const LcpReport report = used.solve(p.M, p.q, z);
+    const Answer fresh = solve(p);
+    EXPECT_EQ(z, fresh.z);
+    EXPECT_EQ(report.iterations, fresh.report.iterations);
+  }
+}
+
+}  // namespace
+}  // namespace scree
