@@ -3,7 +3,7 @@
 // Keys: integrator, dt [s], duration [s], tolerance [m/s^2], depth [m], normal_exponent, creep [m/s], dissipation [s/m]
 // (of [contact.smooth]), count, lanes, threads, repeats, noise (a text file: `count` rows of nv numbers added to the
 // velocities), tracks (a file to write: trajectory,time,x,y,z of the first body every step).
-// Prints JSON: the wall times of the repetitions [s], all states kept, and what the steps took.
+// Prints JSON: wall and processor times of the repetitions [s], all states kept, and what the steps took.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,6 +11,7 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <exception>
 #include <fstream>
 #include <map>
@@ -106,13 +107,15 @@ void run(int argc, char** argv) {
       trajectory.v += Eigen::Map<const Eigen::VectorXd>(noise.data() + index * nv, static_cast<Eigen::Index>(nv));
   };
   std::vector<scree::TrajectoryResult> results(count);
-  std::vector<double> wall_times;
+  std::vector<double> wall_times, processor_times;
   for (int k = 0; k < repeats; ++k) {
     const auto began = std::chrono::steady_clock::now();
+    const std::clock_t processor = std::clock();
     batch.run(0, count, source, [&](size_t index, scree::TrajectoryResult& result) {
       results[index] = std::move(result);
       return true;
     });
+    processor_times.push_back(static_cast<double>(std::clock() - processor) / CLOCKS_PER_SEC);
     wall_times.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
   }
 
@@ -146,12 +149,14 @@ void run(int argc, char** argv) {
     if (velocity_count(joint.type) == 1) joints.push_back(fmt::format("\"{}\"", joint.name));
   const double per = static_cast<double>(std::max<std::int64_t>(steps, 1));
   fmt::print(
-      "{{\"wall_times\": [{}], \"lanes\": {}, \"threads\": {}, \"count\": {}, \"steps\": {}, \"nv\": {}, \"failed\": "
+      "{{\"wall_times\": [{}], \"processor_times\": [{}], \"lanes\": {}, \"threads\": {}, \"count\": {}, \"steps\": "
+      "{}, \"nv\": {}, \"failed\": "
       "{}, \"failure\": \"{}\", \"iterations_per_step\": {}, \"substeps_per_step\": {}, \"rejected\": {}, "
       "\"damped_per_step\": {}, \"penetration\": {}, \"residual\": {}, \"joints\": [{}]}}\n",
-      fmt::join(wall_times, ", "), batch_lanes(options), batch_threads(options), count, batch.steps(), nv, failed,
-      failure, static_cast<double>(iterations) / per, static_cast<double>(substeps) / per, rejected,
-      static_cast<double>(damped) / per, penetration, residual, fmt::join(joints, ", "));
+      fmt::join(wall_times, ", "), fmt::join(processor_times, ", "), batch_lanes(options), batch_threads(options),
+      count, batch.steps(), nv, failed, failure, static_cast<double>(iterations) / per,
+      static_cast<double>(substeps) / per, rejected, static_cast<double>(damped) / per, penetration, residual,
+      fmt::join(joints, ", "));
 }
 
 }  // namespace
