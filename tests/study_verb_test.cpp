@@ -21,8 +21,8 @@ TEST(StudyVerb, ListsTheStudies) {
   const Outcome outcome = study({"list"});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.err, "");
-  for (const char* name :
-       {"nmdp-jump", "nmdp-walk", "nmdp-table1", "nmdp-truth", "nmdp-cost", "nmdp-convergence", "nmdp-accuracy"})
+  for (const char* name : {"nmdp-jump", "nmdp-walk", "nmdp-table1", "nmdp-truth", "nmdp-cost", "nmdp-convergence",
+                           "nmdp-accuracy", "pbfd-chain", "pbfd-batch"})
     EXPECT_NE(outcome.out.find(name), std::string::npos) << name;
 }
 
@@ -89,6 +89,24 @@ TEST(StudyVerb, TheAccuracyStudyDoesNotDependOnTheThreads) {
   EXPECT_EQ(rows.at("runs that fail")["verdict"], "reproduced");
   EXPECT_GT(rows.at("slope of log error over log accuracy: median")["scree"].get<double>(), 0);
   EXPECT_EQ(run("3").out, one.out);
+}
+
+// What does not depend on the speed of the machine.
+TEST(StudyVerb, TheChainIsStableAtATenthOfASecondAndBatchesHaveTheSameBits) {
+  const auto rows_of = [](const char* name) {
+    const Outcome outcome = study({name, "--quick", "--data", SCREE_SOURCE_DIR, "--json"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    std::map<std::string, json> rows;
+    const json data = json::parse(outcome.out);
+    for (const json& row : data["rows"]) rows[row["quantity"]] = row;
+    return rows;
+  };
+  const std::map<std::string, json> chain = rows_of("pbfd-chain");
+  for (const char* integrator : {"pbfd", "pbfd-coulomb", "pbfd-coulomb2"})
+    EXPECT_EQ(chain.at(integrator + std::string(": stable starts at 100 ms"))["verdict"], "reproduced");
+  const std::map<std::string, json> batch = rows_of("pbfd-batch");
+  EXPECT_EQ(batch.at("final states whose bits differ between numbers of lanes and threads")["verdict"], "reproduced");
+  EXPECT_EQ(batch.at("trajectories that do not end")["verdict"], "reproduced");
 }
 
 TEST(StudyVerb, ABrokenModelIsNamed) {
