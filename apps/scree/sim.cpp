@@ -9,6 +9,7 @@
 #include "options.h"
 #include "scree/run.h"
 #include "sim/run_contacts.h"
+#include "sim_batch.h"
 #include "terminal.h"
 #include "verbs.h"
 
@@ -21,6 +22,7 @@ struct SimOptions {
   std::string scene, integrator, out, html, ghost;
   std::optional<double> dt, duration, accuracy, output;
   ModelFlags model;
+  BatchFlags batch;
   bool json = false, quiet = false;
 };
 
@@ -135,6 +137,9 @@ int simulate(const SimOptions& options) {
   if (!options.integrator.empty()) overrides.integrator = integrator_from_name(options.integrator);
   overrides.search_path = options.model.paths();
   overrides.repair_inertia = options.model.repair_inertia;
+  options.batch.check(options.html, options.ghost);
+  if (options.batch.wanted())
+    return simulate_batch(options.scene, overrides, options.batch, options.out, options.json, options.quiet);
   const Scene scene = load_scene(options.scene, overrides);
   check_outputs({options.out, options.html}, {scene.file, scene.import_report.file, options.ghost});
   const std::optional<LoadedRun> ghost = read_ghost(options.ghost);
@@ -173,16 +178,19 @@ void add_sim(CLI::App& app, Action& action) {
   verb->add_option("--accuracy", options->accuracy,
                    "Largest local error [m], in place of the scene's; without --dt the step follows from it")
       ->type_name("M");
-  verb->add_option("--output", options->output, "Time between rows [s] where the step follows from the accuracy")
+  verb->add_option("--output", options->output,
+                   "Time between rows [s] where the step follows from the accuracy, and with --batch")
       ->type_name("S");
   verb->add_option("--duration", options->duration, "Simulated time [s], in place of the scene's")->type_name("S");
   verb->add_option("--integrator", options->integrator, "In place of the scene's, one of: " + integrator_names())
       ->type_name("NAME");
   options->model.add_search_path(*verb);
   options->model.add_repair_inertia(*verb);
-  add_output(*verb, "--out", options->out, "Write the recording as HDF5, a row per step or output time", "RUN.h5");
+  add_output(*verb, "--out", options->out,
+             "Write the recording as HDF5, a row per step or output time; with --batch all of them", "RUN.h5");
   add_output(*verb, "--html", options->html, "Write a replay that opens offline in a browser", "REPLAY.html");
   add_ghost(*verb, options->ghost)->needs("--html");
+  options->batch.add(*verb);
   verb->add_flag("--json", options->json, "Print one JSON object (SI units) on stdout");
   verb->add_flag("--quiet", options->quiet, "Print errors only");
   verb->callback([options, &action] { action = [options] { return simulate(*options); }; });

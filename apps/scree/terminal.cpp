@@ -46,15 +46,28 @@ Progress::~Progress() {
   if (drawn_) fmt::print(stderr, "\r\033[K");
 }
 
-void Progress::update(double time, double duration) {
-  if (!shown_) return;
-  const Clock::time_point now = Clock::now();
-  if (now < next_) return;
-  next_ = now + std::chrono::milliseconds(200);
+bool Progress::due() {
+  if (!shown_ || Clock::now() < next_) return false;
+  next_ = Clock::now() + std::chrono::milliseconds(200);
   drawn_ = true;
-  const double elapsed = std::chrono::duration<double>(now - start_).count();
+  return true;
+}
+
+void Progress::update(double time, double duration) {
+  if (!due()) return;
+  const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
   fmt::print(stderr, "\r\033[K{:3.0f} %  {:.3f} of {:.3f} s simulated, {:.0f} s left", 100 * time / duration, time,
              duration, elapsed * (duration - time) / time);
+  std::fflush(stderr);
+}
+
+void Progress::count(size_t done, size_t total) {
+  if (!before_) before_ = done;
+  if (done <= *before_ || !due()) return;
+  const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
+  fmt::print(stderr, "\r\033[K{:3.0f} %  {} of {} trajectories, {:.0f} s left",
+             100 * static_cast<double>(done) / static_cast<double>(total), done, total,
+             elapsed * static_cast<double>(total - done) / static_cast<double>(done - *before_));
   std::fflush(stderr);
 }
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,12 +23,15 @@ class Progress {
   explicit Progress(bool wanted);             // shown only if stderr is a terminal too
   ~Progress();                                // clears the line
   void update(double time, double duration);  // [s], simulated
+  void count(size_t done, size_t total);      // trajectories; what the first call tells was done before
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
  private:
   using Clock = std::chrono::steady_clock;
+  bool due();  // time to draw
   bool shown_, drawn_ = false;
+  std::optional<size_t> before_;
   Clock::time_point start_ = Clock::now(), next_ = start_ + std::chrono::seconds(1);
 };
 

@@ -2,9 +2,11 @@
 // lanes and threads of one machine. docs/batch.md.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +53,20 @@ struct TrajectoryResult {
   std::uint64_t final_state_hash = 0;
 };
 
+// How the trajectories of a scene differ: its table [batch], docs/batch.md. Trajectory 0 is the scene itself.
+struct BatchVariation {
+  using Range = std::optional<std::array<double, 2>>;  // low, high: uniform in between; empty: as in the scene
+  std::uint64_t seed = 0;
+  int trajectories = 0;  // >= 0, how many if nobody says; 0: none said
+  // Standard deviations of normal noise, by degree of freedom (nv), >= 0; empty: none.
+  Eigen::VectorXd position;  // [m, rad] of the initial position; rotations q * exp(w), w in body axes
+  Eigen::VectorXd velocity;  // [m/s, rad/s] of the initial velocity
+  Eigen::VectorXd target;    // [m, rad] of Control::target, of joints with a motor
+  Range friction, depth, stiffness, speed, drag, creep, dissipation;  // as in SmoothContactOptions
+  Range kp_scale, kd_scale;                                           // >= 0, one factor for the gains of all joints
+  double max_penetration = 0.1;                                       // [m] as in BatchOptions
+};
+
 class BatchSimulation {
  public:
   // Throws InputError: options, or an integrator without lanes.
@@ -65,13 +81,16 @@ class BatchSimulation {
   std::vector<double> times() const;  // [s] of the rows of a complete trajectory
   Trajectory trajectory() const;      // a fresh one at rest: to be changed and handed back
 
-  // Fills in trajectory `index`. Called by several threads; the same index must give the same trajectory.
+  // Fills in trajectory `index`, which comes as trajectory() gives it. Called by several threads; the same index must
+  // give the same trajectory.
   using Source = std::function<void(size_t index, Trajectory& trajectory)>;
   // Takes a result, one thread at a time, in the order in which trajectories end. False: stop soon, without the rest.
   using Sink = std::function<bool(size_t index, TrajectoryResult& result)>;
+  // Asked before every step, by several threads. True: stop now, without the trajectories under way.
+  using Stop = std::function<bool()>;
   // Runs trajectories [first, last). Every result has the bits that the same trajectory has when it runs alone, in
-  // any number of lanes and threads. Exceptions of source and sink come through. False: the sink asked to stop.
-  bool run(size_t first, size_t last, const Source& source, const Sink& sink);
+  // any number of lanes and threads. Exceptions of all three come through. False: it was asked to stop.
+  bool run(size_t first, size_t last, const Source& source, const Sink& sink, const Stop& stop = {});
 
  private:
   struct Impl;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "scree/batch.h"
 #include "scree/simulation.h"
 #include "scree/urdf.h"
 
@@ -17,7 +18,8 @@ struct SceneOverrides {
   std::optional<double> accuracy;  // [m]; > 0 without `dt`: the engine chooses the step
   std::optional<double> output;    // [s]
   std::optional<IntegratorType> integrator;
-  std::vector<std::filesystem::path> search_path;  // searched before the scene's own
+  std::optional<IntegratorType> default_integrator;  // if the file names none
+  std::vector<std::filesystem::path> search_path;    // searched before the scene's own
   bool repair_inertia = false;
 };
 
@@ -34,7 +36,8 @@ struct Scene {
   Control control;
   ContactWorld world;   // no solids: no contact
   double duration = 0;  // [s]
-  std::string text;     // the TOML as read, for the run file
+  BatchVariation batch;
+  std::string text;  // the TOML as read, for the run file
 };
 
 // Throws InputError: file:line, key, value, expected; an unknown key names the nearest known one.

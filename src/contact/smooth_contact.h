@@ -19,6 +19,7 @@ struct SmoothLaw {
 };
 template <class T> struct SmoothCoefficients {
   T stiffness;    // C_perp [N/m^alpha]
+  T depth;        // [m] where a point carries its share of the weight
   T drag;         // C_par [N s^beta / m^(beta+gamma+1)]
   T mu, creep;    // 1, [m/s]
   T dissipation;  // [s/m]

@@ -50,8 +50,7 @@ template <class T> class FrictionStage {
   void jacobian();                                // after evaluate(), into row and column
   If factor();                                    // in place; where it is regular
   void solve(T* x) const;                         // x <- J^-1 x
-  // The part of a step after which the first slipping contact is at its slowest, if it would turn round on the way.
-  T until_stick(const T* step) const;
+  T step_limit(const T* step);                    // the part of a step from the trial pose that is to be trusted
   void dense_jacobian(int l, double* out) const;  // of one lane, n x n, column-major; before factor()
 
   T stage_h;  // [s] length of the stage
@@ -112,6 +111,13 @@ template <class T> class FrictionStage {
   std::vector<T> offsets_;       // of the planes from the origin of the lane
   std::vector<T> load_, scale_;  // by pair: normal force at the start, factor of forces in this stage
   std::vector<Touch> touches_;
+  struct Near {  // of every pair; a normal of zero: far away
+    T depth;
+    V3<T> normal;
+  };
+  std::vector<Near> near_;
+  std::vector<V3<T>> centres_;         // of the points
+  std::vector<Twist<T>> step_twists_;  // of the bodies, by a step
   std::vector<WrenchChange<T>> change_;
   std::vector<char> touched_;
   std::vector<int> depth_, path_;
@@ -157,10 +163,13 @@ FrictionStage<T>::FrictionStage(const LaneSetup& setup)
   scale_.assign(pairs, T(1));
   offsets_.assign(s_.solids.size(), zero);
   touches_.reserve(pairs);
+  near_.resize(pairs);
+  centres_.resize(s_.points.size());
+  step_twists_.resize(bodies);
   ball_blocks_.resize(s_.joints.size());
   substep = stage_h = T(1);
   value = zero;
-  coefficients = {T(1), zero, zero, T(1), zero};
+  coefficients = {T(1), T(1), zero, zero, T(1), zero};
   depth_.resize(dofs);
   path_.resize(matrix);
   for (int k = 0; k < n; ++k) {
@@ -420,7 +429,7 @@ bool FrictionStage<T>::locate(LaneHost& host, int point, int solid, const V3<T>&
       const V3<double> p = {lane(c.x, l) + lane(trial_.origin.x, l), lane(c.y, l) + lane(trial_.origin.y, l),
                             lane(c.z, l) + lane(trial_.origin.z, l)};
       double distance = 0;
-      V3<double> g = {0, 0, 1};
+      V3<double> g = {0, 0, 0};
       M3<double> H = zero3<double>();
       host.ground(solid, p, radius, distance, g, H);
       set_lane(depth, l, radius - distance);
@@ -442,9 +451,9 @@ template <class T> void FrictionStage<T>::touch_all(LaneHost& host) {
     const LanePoint& p = s_.points[static_cast<size_t>(point)];
     const size_t i = static_cast<size_t>(p.node);
     const V3<T> c = trial_.R[i] * V3<T>{T(p.p_B.x), T(p.p_B.y), T(p.p_B.z)} + trial_.p[i];
+    centres_[static_cast<size_t>(point)] = c;
     for (int solid = 0; solid < static_cast<int>(s_.solids.size()); ++solid) {
-      T depth;
-      V3<T> normal;
+      auto& [depth, normal] = near_[pair(point, solid)];
       M3<T> curvature;
       if (!locate(host, point, solid, c, depth, normal, curvature)) continue;
       Touch& t = touches_.emplace_back();
@@ -720,19 +729,43 @@ template <class T> void FrictionStage<T>::solve(T* x) const {
   }
 }
 
-// Friction bounded by mu N has a slope of mu N / creep where a point is at rest and next to none where it slips: a
-// Newton step from slip overshoots the rest it ought to find. So it ends there.                          theory (11.10)
-template <class T> T FrictionStage<T>::until_stick(const T* step) const {
+// Where Newton's step has to end before its linear model fails for one of the contacts.                  theory (11.10)
+//
+// A point in the air has no stiffness: a step that drives it into the ground leads far too deep, and the way back is
+// long. It ends where the point is twice as deep as under its share of the weight; one in the ground may sink to three
+// times its depth. Friction bounded by mu N has a slope of mu N / creep where a point is at rest and next to none where
+// it slips: a step from slip overshoots the rest it ought to find. It ends where the slip is slowest.
+template <class T> T FrictionStage<T>::step_limit(const T* step) {
   T part(1);
+  if (s_.points.empty()) return part;
+  const T by_h = T(1) / stage_h, zero(0), soft = T(2) * coefficients.depth;
+  for (size_t i = 0; i < tree_.nodes.size(); ++i) {
+    const Node& node = tree_.nodes[i];
+    Twist<T> V = node.parent >= 0 ? step_twists_[static_cast<size_t>(node.parent)]
+                                  : Twist<T>{{zero, zero, zero}, {zero, zero, zero}};
+    for (size_t a = static_cast<size_t>(node.v_index); a < static_cast<size_t>(node.v_index + node.nv); ++a)
+      V += step[a] * trial_.xi[a];
+    step_twists_[i] = V;
+  }
+  const size_t solids = s_.solids.size();
+  for (size_t point = 0; point < s_.points.size(); ++point) {
+    const Twist<T>& xi = step_twists_[static_cast<size_t>(s_.points[point].node)];
+    const V3<T> dc = xi.v + cross(xi.w, centres_[point]);
+    for (size_t solid = 0; solid < solids; ++solid) {
+      const Near& near = near_[point * solids + solid];
+      const T sinks = -dot(near.normal, dc), most = larger(soft, T(3) * near.depth);
+      const If deep = near.depth + sinks > most;
+      if (any(deep)) part = select(deep, smaller(part, (most - near.depth) / select(deep, sinks, T(1))), part);
+    }
+  }
   if (s_.law.friction != FrictionLaw::coulomb) return part;
-  const T by_h = T(1) / stage_h;
   for (const Touch& t : touches_) {
     const LanePoint& point = s_.points[static_cast<size_t>(t.point)];
     const size_t i = static_cast<size_t>(point.node);
     const T s = dot(t.force.u_t, t.force.u_t);
-    const If slips = (t.depth > T(0)) & (s > coefficients.creep * coefficients.creep);
+    const If slips = (t.depth > zero) & (s > coefficients.creep * coefficients.creep);
     if (!any(slips)) continue;
-    const Twist<T> xi = twist_of(trial_, i, step);
+    const Twist<T>& xi = step_twists_[i];
     V3<T> du = xi.v + cross(xi.w, t.c);
     if (point.radius > 0) {  // a rolling point: only what moves the body's own point is slip
       const V3<T> slide = cross(xi.w, T(point.radius) * t.normal);
@@ -740,7 +773,7 @@ template <class T> T FrictionStage<T>::until_stick(const T* step) const {
     }
     du = by_h * (du - dot(t.normal, du) * t.normal);
     const T across = -dot(t.force.u_t, du), size = dot(du, du);
-    const If turns = slips & (across > T(0)) & (across < size);
+    const If turns = slips & (across > zero) & (across < size);
     part = select(turns, smaller(part, across / size), part);
   }
   return part;

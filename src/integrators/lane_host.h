@@ -87,8 +87,8 @@ class LaneHost {
   virtual void touches(int point, int solid, const V3<double>& position, const V3<double>& normal,
                        const V3<double>& force, double depth);
 
-  // Signed distance of p to a solid that is no plane, its gradient and Hessian; farther away than `radius` any larger
-  // distance will do.
+  // Signed distance of p to a solid that is no plane, its gradient and Hessian; far above the ground any distance not
+  // larger, and no gradient.
   virtual void ground(int solid, const V3<double>& p, double radius, double& distance, V3<double>& normal,
                       M3<double>& hessian) = 0;
   // Potential of a ball joint's control and stops: adds to value, gradient (3) and the upper triangle of H (3x3).

@@ -1,6 +1,7 @@
 #include "integrators/lanes.h"
 
 #include <cmath>
+#include <limits>
 
 #include "dynamics/kinematics.h"
 #include "integrators/lockstep.h"
@@ -87,9 +88,12 @@ SmoothCoefficients<double> smooth_coefficients(const Model& model, const SmoothC
   const double share = model.total_mass() * (gravity > 0 ? gravity : kStandardGravity) /
                        static_cast<double>(std::max<size_t>(1, points));
   return {o.stiffness.value_or(share / std::pow(o.depth, o.normal_exponent)),
+          o.stiffness ? std::pow(share / *o.stiffness, 1 / o.normal_exponent) : o.depth,
           o.drag.value_or(share / ((o.slip_exponent + 1) * std::pow(o.speed, o.slip_exponent) *
                                    std::pow(o.depth, o.depth_exponent + 1))),
-          o.friction, o.creep, o.dissipation};
+          o.friction,
+          o.creep,
+          o.dissipation};
 }
 
 ModelLaneHost::ModelLaneHost(const Model& model, const ContactWorld& world, int lanes)
@@ -99,16 +103,21 @@ ModelLaneHost::ModelLaneHost(const Model& model, const ContactWorld& world, int 
     d.shifted = d.JWJ;
     d.JWr.setZero(model.nv());
     d.x = d.JWr;
-    d.llt = Eigen::LLT<Eigen::MatrixXd>(model.nv());
+    d.llt.compute(Eigen::MatrixXd::Identity(model.nv(), model.nv()));
   }
 }
 
 void ModelLaneHost::ground(int solid, const V3<double>& p, double radius, double& distance, V3<double>& normal,
                            M3<double>& hessian) {
   const Vec3 at = to_eigen(p);
+  if (!(at.cwiseAbs().maxCoeff() < 1e12)) {  // a trial pose beyond all numbers: its residual says so
+    distance = std::numeric_limits<double>::infinity();
+    return;
+  }
   const Environment& environment = world_.environment;
+  constexpr double kNear = 0.1;  // [m] above the ground where its normal is wanted, too
   distance = environment.distance_bound(static_cast<size_t>(solid), at);
-  if (!(distance < radius)) return;
+  if (!(distance < radius + kNear)) return;
   const SignedDistance d = environment.distance(static_cast<size_t>(solid), at);
   distance = d.value;
   normal = to_v3(d.gradient);

@@ -15,6 +15,7 @@
 #include <cmath>
 
 #include "integrators/workspace.h"
+#include "math/eigen.h"
 
 namespace scree {
 namespace {

@@ -45,6 +45,7 @@ template <class T> class Lockstep final : public LaneMachine {
   }
 
  private:
+  static constexpr int kRemembered = 4;
   // What a lane is to do in this round.
   enum class Next { idle, start, begin, trial, newton, damp, done, fail };
   struct Lane {
@@ -59,6 +60,10 @@ template <class T> class Lockstep final : public LaneMachine {
     bool second = false, fresh = false, recalled = false;
     int iterations = 0, shortened = 0;
     double merit = 0, fraction = 1, damping = 0, residual = 0;
+    double recent[kRemembered] = {};  // merits before, the next to be forgotten at iterations % kRemembered
+    // A contact that comes or goes makes Newton's method leap before it converges: undamped steps must be better than
+    // the worst of the last few, not than the last one (Grippo, Lampariello and Lucidi 1986).
+    double to_beat() const { return damping > 0 ? merit : *std::max_element(recent, recent + kRemembered); }
   };
   std::int64_t whole() const { return std::int64_t{1} << setup_.max_halvings; }
   double time_of(const Lane& lane) const {
@@ -129,7 +134,8 @@ template <class T> void Lockstep<T>::take_next(int l, LaneHost& host) {
   }
   SmoothCoefficients<T>& to = stage_.coefficients;
   const SmoothCoefficients<double>& from = start.coefficients;
-  set_lane(to.stiffness, l, from.stiffness), set_lane(to.drag, l, from.drag), set_lane(to.mu, l, from.mu);
+  set_lane(to.stiffness, l, from.stiffness), set_lane(to.depth, l, from.depth);
+  set_lane(to.drag, l, from.drag), set_lane(to.mu, l, from.mu);
   set_lane(to.creep, l, from.creep), set_lane(to.dissipation, l, from.dissipation);
   start_step(l, host);
 }
@@ -330,7 +336,7 @@ template <class T> void Lockstep<T>::judge(LaneHost& host) {
         it.next = Next::fail;
         continue;
       }
-    } else if (!(solved || (usable && m <= it.merit * (1 - kEnough * it.fraction)))) {
+    } else if (!(solved || (usable && m <= it.to_beat() - kEnough * it.fraction * it.merit))) {
       if (it.damping > 0) {
         it.damping *= 10;
         if (it.damping <= kLargestDamping) {
@@ -356,6 +362,8 @@ template <class T> void Lockstep<T>::judge(LaneHost& host) {
     }
     set_lane(accepted, l, true);
     if (it.damping > 0 && !it.recalled && !it.fresh) it.damping = it.damping > kLeastDamping ? 0.1 * it.damping : 0;
+    if (it.fresh) std::fill(it.recent, it.recent + kRemembered, m);
+    it.recent[it.iterations % kRemembered] = m;
     it.fresh = it.recalled = false;
     it.merit = m;
     it.residual = lane(largest, l);
@@ -392,7 +400,7 @@ template <class T> void Lockstep<T>::find_directions(LaneHost& host) {
   const If newton = where([](const Lane& it) { return it.next == Next::newton; });
   const If good = newton & regular & (size <= T(std::numeric_limits<double>::max()));
   for (size_t a = 0; a < trial_.size(); ++a) direction_[a] = select(good, -step[a], direction_[a]);
-  const T part = stage_.until_stick(direction_.data());
+  const T part = stage_.step_limit(direction_.data());
   for (size_t a = 0; a < trial_.size(); ++a)
     trial_[a] = select(good, current_[a] + part * direction_[a], select(newton, current_[a], trial_[a]));
   for (int l = 0; l < W; ++l) {

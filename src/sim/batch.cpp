@@ -1,6 +1,7 @@
 #include "scree/batch.h"
 
 #include <fmt/format.h>
+#include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -46,7 +47,7 @@ const char* trajectory_status_name(TrajectoryStatus status) {
     case TrajectoryStatus::complete:
       return "complete";
     case TrajectoryStatus::step_failed:
-      return "step failed";
+      return "step_failed";
     case TrajectoryStatus::invalid:
       break;
   }
@@ -104,6 +105,10 @@ struct BatchSimulation::Impl {
   bool is_row(size_t step) const {
     return step == schedule.steps || (options.rows_every > 0 && step % static_cast<size_t>(options.rows_every) == 0);
   }
+  Trajectory rest() const {
+    const State state = make_state(model);
+    return {state.q, state.v, Control(model), world.smooth};
+  }
   class Worker;
 };
 
@@ -115,6 +120,7 @@ class BatchSimulation::Impl::Worker final : public ModelLaneHost {
     size_t last;
     const Source& source;
     const Sink& sink;
+    const Stop& asked;
     std::atomic<size_t> next;
     std::atomic<bool> stop{false};
     std::mutex sinking;
@@ -123,6 +129,7 @@ class BatchSimulation::Impl::Worker final : public ModelLaneHost {
       : ModelLaneHost(shared.batch.model, shared.batch.world, batch_lanes(shared.batch.options)),
         shared_(shared),
         batch_(shared.batch),
+        rest_(shared.batch.rest()),
         slots_(static_cast<size_t>(batch_lanes(batch_.options)), Slot(batch_.model)) {
     machine_ = make_lanes(batch_lanes(batch_.options), batch_.setup);
   }
@@ -170,16 +177,17 @@ class BatchSimulation::Impl::Worker final : public ModelLaneHost {
   // Checks the trajectory and records its start; false: it is impossible, and the result says why.
   bool prepare(Slot& slot) {
     Trajectory& trajectory = slot.trajectory;
+    trajectory = rest_;
     shared_.source(slot.index, trajectory);
     TrajectoryResult& result = slot.result;
     try {
       slot.state = make_state(model_, trajectory.q, trajectory.v);
       trajectory.control.validate(model_);
       trajectory.smooth.validate();
-      const SmoothContactOptions& world = world_.smooth;
-      if (trajectory.smooth.normal_exponent != world.normal_exponent ||
-          trajectory.smooth.slip_exponent != world.slip_exponent ||
-          trajectory.smooth.depth_exponent != world.depth_exponent || trajectory.smooth.form != world.form)
+      const SmoothContactOptions& common = world_.smooth;
+      if (trajectory.smooth.normal_exponent != common.normal_exponent ||
+          trajectory.smooth.slip_exponent != common.slip_exponent ||
+          trajectory.smooth.depth_exponent != common.depth_exponent || trajectory.smooth.form != common.form)
         throw InputError("smooth contact: exponents or form differ, expected those of the world");
       const Deepest deepest = deepest_point(model_, world_, slot.state.q);
       if (!(deepest.depth <= batch_.options.max_penetration))
@@ -206,6 +214,7 @@ class BatchSimulation::Impl::Worker final : public ModelLaneHost {
   double step_length(int id, double& time) override {
     Slot& slot = slots_[static_cast<size_t>(id)];
     time = batch_.schedule.time(slot.step);
+    if (shared_.asked && shared_.asked()) shared_.stop = true;
     if (shared_.stop) {
       slot.used = false;
       return 0;
@@ -267,6 +276,7 @@ class BatchSimulation::Impl::Worker final : public ModelLaneHost {
 
   Shared& shared_;
   const Impl& batch_;
+  const Trajectory rest_;
   std::vector<Slot> slots_;
   std::unique_ptr<LaneMachine> machine_;
 };
@@ -292,31 +302,30 @@ std::vector<double> BatchSimulation::times() const {
   return times;
 }
 
-Trajectory BatchSimulation::trajectory() const {
-  const State rest = make_state(impl_->model);
-  return {rest.q, rest.v, Control(impl_->model), impl_->world.smooth};
-}
+Trajectory BatchSimulation::trajectory() const { return impl_->rest(); }
 
-bool BatchSimulation::run(size_t first, size_t last, const Source& source, const Sink& sink) {
-  Impl::Worker::Shared shared{*impl_, last, source, sink, {first}, {}, {}};
-  const int threads = batch_threads(impl_->options);
-  tbb::task_arena arena(threads);
+bool BatchSimulation::run(size_t first, size_t last, const Source& source, const Sink& sink, const Stop& stop) {
+  Impl::Worker::Shared shared{*impl_, last, source, sink, stop, {first}, {}, {}};
   std::exception_ptr failure;
   std::mutex failing;
+  const auto work = [&] {
+    try {
+      Impl::Worker worker(shared);
+      worker.run();
+    } catch (...) {
+      const std::lock_guard lock(failing);
+      if (!failure) failure = std::current_exception();
+      shared.stop = true;
+    }
+  };
+  // As many tasks as threads, each of which takes trajectories until none is left. Without the control there would be
+  // no more threads than processors.
+  const int threads = batch_threads(impl_->options);
+  const tbb::global_control control(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(threads));
+  tbb::task_arena arena(threads);
   arena.execute([&] {
     tbb::parallel_for(
-        0, threads,
-        [&](int) {
-          try {
-            Impl::Worker worker(shared);
-            worker.run();
-          } catch (...) {
-            const std::lock_guard lock(failing);
-            if (!failure) failure = std::current_exception();
-            shared.stop = true;
-          }
-        },
-        tbb::simple_partitioner{});
+        0, threads, [&](int) { work(); }, tbb::simple_partitioner{});
   });
   if (failure) std::rethrow_exception(failure);
   return !shared.stop;

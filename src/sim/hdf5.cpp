@@ -29,9 +29,35 @@ Handle string_type(size_t size) {
 
 Handle open_object(hid_t file, const std::string& path) { return {H5Oopen(file, path.c_str(), H5P_DEFAULT), H5Oclose}; }
 
+// The dataspace of `set` with entries [first, first + count) of its first dimension selected, and one that fits them.
+std::pair<Handle, Handle> select(hid_t set, hsize_t first, hsize_t count) {
+  Handle all(H5Dget_space(set), H5Sclose);
+  Extents size(static_cast<size_t>(std::max(H5Sget_simple_extent_ndims(all), 0)));
+  H5Sget_simple_extent_dims(all, size.data(), nullptr);
+  if (size.empty() || first > size[0] || count > size[0] - first) return {};
+  Extents start(size.size(), 0);
+  start[0] = first;
+  size[0] = count;
+  H5Sselect_hyperslab(all, H5S_SELECT_SET, start.data(), nullptr, size.data(), nullptr);
+  Handle part(H5Screate_simple(static_cast<int>(size.size()), size.data(), nullptr), H5Sclose);
+  return {std::move(all), std::move(part)};
+}
+
+std::string pack(const std::vector<std::string>& data, size_t length) {
+  std::string packed(length * data.size(), '\0');
+  for (size_t i = 0; i < data.size(); ++i) data[i].copy(packed.data() + i * length, length);
+  return packed;
+}
+
 std::string without_padding(std::string text) {
   text.erase(std::min(text.find('\0'), text.size()));
   return text;
+}
+
+std::vector<std::string> unpack(const std::string& packed, size_t length) {
+  std::vector<std::string> items;
+  for (size_t i = 0; i < packed.size(); i += length) items.push_back(without_padding(packed.substr(i, length)));
+  return items;
 }
 
 }  // namespace
@@ -75,9 +101,35 @@ void Writer::text(const std::string& path, std::string_view data) {
 void Writer::strings(const std::string& path, const std::vector<std::string>& data, const Extents& shape) {
   size_t longest = 1;
   for (const std::string& item : data) longest = std::max(longest, item.size());
-  std::string packed(longest * data.size(), '\0');
-  for (size_t i = 0; i < data.size(); ++i) data[i].copy(packed.data() + i * longest, longest);
-  dataset(path, string_type(longest), shape, packed.data());
+  dataset(path, string_type(longest), shape, pack(data, longest).data());
+}
+
+void Writer::create(const std::string& path, hid_t type, const Extents& shape, const std::string& units) {
+  const Handle space(H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr), H5Sclose);
+  Handle set(H5Dcreate2(file_, path.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose);
+  require(set >= 0 && set.close() >= 0, path);
+  if (!units.empty()) attribute(path, "units", units);
+}
+
+void Writer::create_strings(const std::string& path, size_t length, const Extents& shape) {
+  create(path, string_type(std::max<size_t>(length, 1)), shape, "");
+}
+
+void Writer::put(const std::string& path, hid_t type, hsize_t first, hsize_t count, const void* data) {
+  if (count == 0) return;
+  Handle set(H5Dopen2(file_, path.c_str(), H5P_DEFAULT), H5Dclose);
+  require(set >= 0, path);
+  const auto [all, part] = select(set, first, count);
+  require(part >= 0 && H5Dwrite(set, type, part, all, H5P_DEFAULT, data) >= 0, path);
+  require(set.close() >= 0, path);
+}
+
+void Writer::put_strings(const std::string& path, hsize_t first, const std::vector<std::string>& data) {
+  Handle set(H5Dopen2(file_, path.c_str(), H5P_DEFAULT), H5Dclose);
+  require(set >= 0, path);
+  const Handle type(H5Dget_type(set), H5Tclose);
+  require(set.close() >= 0, path);
+  put(path, type, first, data.size(), pack(data, H5Tget_size(type)).data());
 }
 
 // Contiguous: on recorded motions shuffle and deflate save less than a fifth.
@@ -174,6 +226,23 @@ std::vector<int> Reader::integers(const std::string& path, const Extents& shape)
   return read<int>(path, shape, H5T_INTEGER, H5T_NATIVE_INT, "integers");
 }
 
+void Reader::get(const std::string& path, hid_t type, const Extents& shape, hsize_t first, hsize_t count,
+                 void* data) const {
+  const Handle set = open_dataset(path, H5Tget_class(type),
+                                  H5Tget_class(type) == H5T_FLOAT     ? "floating-point numbers"
+                                  : H5Tget_class(type) == H5T_INTEGER ? "integers"
+                                                                      : "strings of fixed length");
+  check_shape(path, shape);
+  const auto [all, part] = select(set, first, count);
+  if (part < 0 || (count > 0 && H5Dread(set, type, part, all, H5P_DEFAULT, data) < 0))
+    fail(path, "cannot be read, the file is damaged");
+}
+
+size_t Reader::string_length(const std::string& path) const {
+  const Handle set = open_dataset(path, H5T_STRING, "strings of fixed length");
+  return H5Tget_size(Handle(H5Dget_type(set), H5Tclose));
+}
+
 std::string Reader::text(const std::string& path) const { return strings(path, {})[0]; }
 
 std::vector<std::string> Reader::strings(const std::string& path, const Extents& shape) const {
@@ -185,9 +254,17 @@ std::vector<std::string> Reader::strings(const std::string& path, const Extents&
   std::string packed(length * count, '\0');
   if (count > 0 && H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, packed.data()) < 0)
     fail(path, "cannot be read, the file is damaged");
-  std::vector<std::string> items;
-  for (size_t i = 0; i < count; ++i) items.push_back(without_padding(packed.substr(i * length, length)));
-  return items;
+  return unpack(packed, length);
+}
+
+std::vector<std::string> Reader::strings(const std::string& path, const Extents& shape, hsize_t first,
+                                         hsize_t count) const {
+  const size_t length = string_length(path);
+  if (length > kLargestExtent || count > kLargestExtent / length) fail(path, "is too long, the file is damaged");
+  std::string packed(length * count, '\0');
+  const Handle set = open_dataset(path, H5T_STRING, "strings of fixed length");
+  get(path, Handle(H5Dget_type(set), H5Tclose), shape, first, count, packed.data());
+  return unpack(packed, length);
 }
 
 std::vector<std::string> Reader::children(const std::string& path) const {
@@ -239,6 +316,10 @@ Value Reader::read_attribute(const std::string& object, const std::string& key, 
 
 double Reader::number_attribute(const std::string& object, const std::string& key) const {
   return read_attribute<double>(object, key, H5T_FLOAT, H5T_NATIVE_DOUBLE, "one floating-point number");
+}
+
+bool Reader::has_attribute(const std::string& object, const std::string& key) const {
+  return H5Aexists_by_name(file_, object.c_str(), key.c_str(), H5P_DEFAULT) > 0;
 }
 
 int Reader::integer_attribute(const std::string& object, const std::string& key) const {

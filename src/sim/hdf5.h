@@ -67,6 +67,13 @@ class Writer {
   void attribute(const std::string& object, const std::string& key, double value);
   void attribute(const std::string& object, const std::string& key, int value);
 
+  // Datasets filled part by part: `put` writes `count` entries of the first dimension from entry `first` on. Data in
+  // memory is of the same type.
+  void create(const std::string& path, hid_t type, const Extents& shape, const std::string& units);
+  void create_strings(const std::string& path, size_t length, const Extents& shape);
+  void put(const std::string& path, hid_t type, hsize_t first, hsize_t count, const void* data);
+  void put_strings(const std::string& path, hsize_t first, const std::vector<std::string>& data);
+
  private:
   void dataset(const std::string& path, hid_t type, const Extents& shape, const void* data);
   void attribute(const std::string& object, const std::string& key, hid_t type, const void* value);
@@ -88,10 +95,16 @@ class Reader {
   std::vector<int> integers(const std::string& path, const Extents& shape) const;
   std::string text(const std::string& path) const;
   std::vector<std::string> strings(const std::string& path, const Extents& shape) const;
+  // `count` entries of the first dimension from entry `first` on, as numbers of `type`; `shape` is that of the whole
+  // dataset.
+  void get(const std::string& path, hid_t type, const Extents& shape, hsize_t first, hsize_t count, void* data) const;
+  std::vector<std::string> strings(const std::string& path, const Extents& shape, hsize_t first, hsize_t count) const;
+  size_t string_length(const std::string& path) const;                // of the longest
   std::vector<std::string> children(const std::string& group) const;  // in order of their names
   std::string string_attribute(const std::string& object, const std::string& key) const;
   double number_attribute(const std::string& object, const std::string& key) const;
   int integer_attribute(const std::string& object, const std::string& key) const;
+  bool has_attribute(const std::string& object, const std::string& key) const;
 
   [[noreturn]] void fail(const std::string& path, const std::string& what) const;
 

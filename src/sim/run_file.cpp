@@ -11,6 +11,7 @@
 #include "sim/build_info.h"
 #include "sim/coordinate_names.h"
 #include "sim/hdf5.h"
+#include "sim/run_blocks.h"
 #include "sim/run_contacts.h"
 #include "sim/seal.h"
 
@@ -83,6 +84,8 @@ std::map<std::string, MeshPointer> collect_meshes(const Model& model) {
   return meshes;
 }
 
+}  // namespace
+
 void write_model(hdf5::Writer& out, const Model& model) {
   out.group("/model");
   out.text("/model/urdf", format_urdf(model));
@@ -103,6 +106,8 @@ void write_model(hdf5::Writer& out, const Model& model) {
     out.integers(group + "/triangles", triangles, {mesh->triangles.size(), 3}, "1");
   }
 }
+
+namespace {
 
 struct SolidWriter {
   hdf5::Writer& out;
@@ -135,6 +140,8 @@ struct SolidWriter {
   }
 };
 
+}  // namespace
+
 void write_environment(hdf5::Writer& out, const Environment& environment) {
   out.group("/environment");
   for (size_t k = 0; k < environment.solids().size(); ++k) {
@@ -144,6 +151,8 @@ void write_environment(hdf5::Writer& out, const Environment& environment) {
     std::visit(SolidWriter{out, group}, environment.solids()[k].shape);
   }
 }
+
+namespace {
 
 void write_contacts(hdf5::Writer& out, const Run& run) {
   const hsize_t rows = run.rows(), count = run.contacts.size();
@@ -210,6 +219,8 @@ MeshPointer read_mesh(const hdf5::Reader& in, const std::string& group) {
   return mesh;
 }
 
+}  // namespace
+
 Model read_model(const hdf5::Reader& in, const fs::path& file) {
   std::map<std::string, MeshPointer> meshes;
   for (const std::string& child : in.children("/model/meshes")) {
@@ -233,6 +244,8 @@ Model read_model(const hdf5::Reader& in, const fs::path& file) {
     in.fail("/model/v_names", "differs from the velocities of /model/urdf");
   return model;
 }
+
+namespace {
 
 void check_finite(const hdf5::Reader& in, const char* path, const std::vector<double>& values, size_t columns) {
   for (size_t i = 0; i < values.size(); ++i)
@@ -335,6 +348,8 @@ void read_solid(const hdf5::Reader& in, const std::string& group, Environment& e
   }
 }
 
+}  // namespace
+
 Environment read_environment(const hdf5::Reader& in) {
   Environment environment;
   const size_t count = in.children("/environment").size();
@@ -351,6 +366,8 @@ Environment read_environment(const hdf5::Reader& in) {
   }
   return environment;
 }
+
+namespace {
 
 void read_contacts(const hdf5::Reader& in, Run& run) {
   const std::vector<std::string> groups = in.children("/");
@@ -423,6 +440,8 @@ void write_run(const fs::path& file, const Model& model, const Run& run) {
 
 LoadedRun read_run(const fs::path& file) {
   const hdf5::Reader in(file);
+  if (in.has_attribute("/", "batch_version"))
+    in.fail("/", "is a batch of trajectories (scree sim --batch), expected the run file of a single one");
   const int format = in.integer_attribute("/", "format_version");
   if (format != kFormatVersion)
     in.fail("/", fmt::format("format_version is {}, this scree reads {}", format, kFormatVersion));

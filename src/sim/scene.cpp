@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "sim/base_type.h"
+#include "sim/batch_scene.h"
 #include "sim/scene_contact.h"
 #include "sim/toml_reader.h"
 
@@ -229,7 +230,7 @@ Scene load_scene(const fs::path& file, const SceneOverrides& overrides) {
   const toml::table root = parse_toml_file(file, text);
   const TomlReader scene(root, file.string());
   scene.check_keys({"title", "model", "search_path", "base", "repair_inertia", "duration", "step", "initial", "control",
-                    "contact", "environment"});
+                    "contact", "environment", "batch"});
   scene.require("model");
   scene.require("duration");
 
@@ -249,9 +250,11 @@ Scene load_scene(const fs::path& file, const SceneOverrides& overrides) {
   read_initial_state(scene, model, q0, v0);
   Control control = read_control(scene, model, file.parent_path(), q0);
   ContactWorld world = read_contact(scene, file.parent_path(), model, std::move(environment));
+  BatchVariation batch = read_batch_variation(scene, model, control, world.smooth);
 
   const bool derivatives = !has_ground || world.law->differentiable();
   options.integrator = derivatives ? IntegratorType::pbd_nmdp2 : IntegratorType::pbd_zonmdp;
+  if (overrides.default_integrator) options.integrator = *overrides.default_integrator;
   if (keys.integrator) options.integrator = *keys.integrator;
   if (overrides.integrator) options.integrator = *overrides.integrator;
   if (has_ground) {
@@ -272,6 +275,7 @@ Scene load_scene(const fs::path& file, const SceneOverrides& overrides) {
           .control = std::move(control),
           .world = std::move(world),
           .duration = duration,
+          .batch = std::move(batch),
           .text = std::move(text)};
 }
 

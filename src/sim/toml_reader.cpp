@@ -132,15 +132,15 @@ std::vector<TomlReader> TomlReader::tables(const std::string& key) const {
   return result;
 }
 
-std::optional<std::vector<double>> TomlReader::numbers(const std::string& key, int count) const {
+std::optional<std::vector<double>> TomlReader::numbers(const std::string& key, int count, double largest) const {
   const toml::node* node = table_->get(key);
   if (!node) return {};
-  if (count == 1) return std::vector<double>{to_number(key, *node)};
+  if (count == 1) return std::vector<double>{to_number(key, *node, largest)};
   const toml::array* array = node->as_array();
   if (!array || array->size() != static_cast<size_t>(count))
     fail_type(key, *node, fmt::format("an array of {} numbers", count));
   std::vector<double> values;
-  for (const toml::node& item : *array) values.push_back(to_number(key, item));
+  for (const toml::node& item : *array) values.push_back(to_number(key, item, largest));
   return values;
 }
 

@@ -24,6 +24,10 @@ class TomlReader {
   void require(const std::string& key) const;
   std::vector<std::string> keys() const;  // in the order of the file
 
+  bool has(const std::string& key) const { return table_->contains(key); }
+  bool is_table(const std::string& key) const { return table_->get(key) && table_->get(key)->is_table(); }
+  bool is_array(const std::string& key) const { return table_->get(key) && table_->get(key)->is_array(); }
+
   // An absent key gives nothing, a value of the wrong type throws.
   // Integer or float, finite, at most `largest` in size.
   std::optional<double> number(const std::string& key, double largest = kLargestNumber) const;
@@ -34,7 +38,7 @@ class TomlReader {
   std::optional<TomlReader> table(const std::string& key) const;
   std::vector<TomlReader> tables(const std::string& key) const;  // an array of tables; none if the key is absent
   // One number where `count` is 1, else an array of `count` numbers.
-  std::optional<std::vector<double>> numbers(const std::string& key, int count) const;
+  std::optional<std::vector<double>> numbers(const std::string& key, int count, double largest = kLargestNumber) const;
 
   // Throws InputError "file:line: table.key: what".
   [[noreturn]] void fail(const std::string& key, const std::string& what) const;
