@@ -9,6 +9,7 @@
 #include "chains.h"
 #include "robot_runs.h"
 #include "rows.h"
+#include "scree/dynamics.h"
 #include "scree/simulation.h"
 #include "scree/urdf.h"
 
@@ -82,9 +83,9 @@ ChainRecord slide(const StudyContext& context, const Model& model, const ChainRu
   if (run.start > 0)
     for (double& value : v) value = normal(generator);
   simulation.set_state(q, v);
-  // All links are alike, so the centre of mass is that of a rod. Energy counts from the floor.
-  const double half = kLinkLength * static_cast<double>(model.bodies().size()) / 2;
-  const double initial = model.total_mass() * 9.81 * (q(1) - half * std::sin(kSlope));
+  Dynamics dynamics(model);
+  dynamics.set_position(q);
+  const double initial = dynamics.kinetic_energy(v) + dynamics.gravity_energy({0, 0, -9.81});  // the floor is at zero
   const size_t steps = static_cast<size_t>(std::lround(run.duration / run.dt));
   record.gain = -1;
   size_t k = 0;
@@ -211,6 +212,17 @@ StudyResult study_pbfd_chain(const StudyContext& context) {
     result.rows.push_back(report_row(name + ": largest stable step", "ms",
                                      integrator == IntegratorType::ne_lcp ? "2.5" : ">= 100",
                                      best ? StudyValue(1e3 * best->run.dt) : StudyValue("none")));
+    const ChainRecord* worst = nullptr;
+    for (const ChainRecord& record : records)
+      if (record.run.integrator == integrator && !record.stable() && (!worst || record.run.dt < worst->run.dt))
+        worst = &record;
+    if (worst)
+      result.rows.push_back(
+          report_row(name + ": first unstable step", "ms", "",
+                     !worst->complete && worst->fastest <= kLargestSpeed
+                         ? fmt::format("{:g}: a step fails at {:.3g} s", 1e3 * worst->run.dt, worst->end)
+                         : fmt::format("{:g}: joints up to {:.3g} rad/s, energy {:+.2g} %", 1e3 * worst->run.dt,
+                                       worst->fastest, 100 * worst->gain)));
     if (best) {
       result.rows.push_back(
           report_row(name + ": simulated time per processor time there", "", "", best->end / best->processor));
