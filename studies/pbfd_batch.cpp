@@ -185,7 +185,7 @@ size_t differing(const Timing& a, const Timing& b) {
 StudyResult study_pbfd_batch(const StudyContext& context) {
   const int widest = batch_lanes({});
   const size_t steps = context.quick ? 10 : 50;
-  const int repetitions = context.quick ? 3 : 7;
+  const int repetitions = context.quick ? 3 : 5;
   Batches batches(context);
   StudyResult result;
   result.name = "pbfd-batch";
