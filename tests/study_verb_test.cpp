@@ -22,7 +22,7 @@ TEST(StudyVerb, ListsTheStudies) {
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.err, "");
   for (const char* name : {"nmdp-jump", "nmdp-walk", "nmdp-table1", "nmdp-truth", "nmdp-cost", "nmdp-convergence",
-                           "nmdp-accuracy", "pbfd-chain", "pbfd-batch"})
+                           "nmdp-accuracy", "pbfd-box", "pbfd-optimizers", "pbfd-chain", "pbfd-batch"})
     EXPECT_NE(outcome.out.find(name), std::string::npos) << name;
 }
 
@@ -89,6 +89,38 @@ TEST(StudyVerb, TheAccuracyStudyDoesNotDependOnTheThreads) {
   EXPECT_EQ(rows.at("runs that fail")["verdict"], "reproduced");
   EXPECT_GT(rows.at("slope of log error over log accuracy: median")["scree"].get<double>(), 0);
   EXPECT_EQ(run("3").out, one.out);
+}
+
+// What the PBFD paper says of its Fig. 5, from the quick sweep.
+TEST(StudyVerb, TheBoxOfPbfdSlidesAsThePaperSays) {
+  const Outcome outcome = study({"pbfd-box", "--quick", "--data", SCREE_SOURCE_DIR, "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  std::map<std::string, std::string> verdicts;
+  const json data = json::parse(outcome.out);
+  for (const json& row : data["rows"]) {
+    const std::string quantity = row["quantity"];
+    verdicts[quantity.substr(0, quantity.find(", of "))] = row["verdict"];
+  }
+  for (const char* claim : {"runs that fail", "pbfd: where the distance rises with the coefficient, 50 ms and more",
+                            "pbfd: where the distance rises with the coefficient, steps below 30 ms",
+                            "pbd-friction: thresholds fall as the step grows"})
+    EXPECT_EQ(verdicts.at(claim), "reproduced") << claim;
+}
+
+TEST(StudyVerb, StepsFromRandomStatesEndOrSayThatTheyFailed) {
+  const Outcome outcome = study({"pbfd-optimizers", "--quick", "--data", SCREE_SOURCE_DIR, "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  int rows = 0;
+  const json data = json::parse(outcome.out);
+  for (const json& row : data["rows"]) {
+    const std::string quantity = row["quantity"];
+    if (quantity.find("steps that are completed") == std::string::npos &&
+        quantity.find("leave another state") == std::string::npos)
+      continue;
+    ++rows;
+    EXPECT_EQ(row["verdict"], "reproduced") << row;
+  }
+  EXPECT_EQ(rows, 8);
 }
 
 // What does not depend on the speed of the machine.

@@ -59,6 +59,7 @@ int run(int argc, char** argv) {
   add_convert(app, action);
   add_bench(app, action);
   add_study(app, action);
+  add_calibrate(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version

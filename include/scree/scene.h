@@ -36,7 +36,7 @@ struct Scene {
   Control control;
   ContactWorld world;   // no solids: no contact
   double duration = 0;  // [s]
-  BatchVariation batch;
+  BatchVariation batch = {};
   std::string text;  // the TOML as read, for the run file
 };
 

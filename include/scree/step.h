@@ -74,7 +74,7 @@ struct StepOptions {
   double dt = 0.01;                                 // > 0 [s], at most 10
   Vec3 gravity = Vec3(0, 0, -9.81);                 // [m/s^2]
   double tolerance = 1e-8;  // > 0 [m/s^2, rad/s^2], largest unbalanced acceleration a step may leave
-  int max_iterations = 50;  // >= 1, Newton iterations before the step is halved
+  int max_iterations = 50;  // >= 1, Newton iterations before the step is halved; of lbfgs 20 times as many
   int max_halvings = 12;    // >= 0, how often one step may be halved: smallest substep dt / 2^n
   double max_turn = 0.5;    // in (0, 1] [rad], a body predicted to turn more in one substep: halve it first
   // Integrators that estimate their error (ne-nmdp2, pbd-nmdp2):

@@ -69,8 +69,6 @@ template <class T> class FrictionStage {
   int depth(int k) const { return depth_[static_cast<size_t>(k)]; }
   int ancestor(int k, int d) const { return path_[static_cast<size_t>(k * n + d)]; }
   std::vector<T> row, column;
-
- private:
   struct Touch {
     int point, solid;
     V3<T> c, x, normal, u;
@@ -79,6 +77,17 @@ template <class T> class FrictionStage {
     M3<T> curvature;
     bool curved;
   };
+  struct BallBlock {
+    T H[9];
+  };
+  // For optimisers of energy: the parts of its Hessian, at the last trial.
+  const std::vector<Touch>& touches() const { return touches_; }
+  const std::vector<T>& joint_curvature() const { return joint_curvature_; }
+  const BallBlock& ball_block(size_t joint) const { return ball_blocks_[joint]; }
+  // Takes displacements of a body's own points at the trial pose to those at rest.
+  M3<T> to_rest(size_t node) const { return motion_.target_R[node] * transpose(trial_.R[node]); }
+
+ private:
   void set_targets(const If& chosen);
   Twist<T> twist_of(const Kinematics<T>& kin, size_t node, const T* rates) const;
   void second_moments();
@@ -89,6 +98,10 @@ template <class T> class FrictionStage {
   void joint_forces(LaneHost& host);
   void ball_forces(int joint, LaneHost& host);
   void touch_all(LaneHost& host);
+  bool rolls(const Touch& t) const;
+  V3<T> rolling_couple(const Touch& t) const;
+  void add_rolling(const Touch& t);
+  void add_rolling_change(const Touch& t, WrenchChange<T>& change) const;
   bool locate(LaneHost& host, int point, int solid, const V3<T>& c, T& depth, V3<T>& normal, M3<T>& curvature) const;
   T* row_of(int k) { return row.data() + k * n; }
   T* column_of(int k) { return column.data() + k * n; }
@@ -121,9 +134,6 @@ template <class T> class FrictionStage {
   std::vector<WrenchChange<T>> change_;
   std::vector<char> touched_;
   std::vector<int> depth_, path_;
-  struct BallBlock {
-    T H[9];
-  };
   std::vector<BallBlock> ball_blocks_;
   LaneBuffer lane_step_, lane_q_;  // of one lane
 };
@@ -408,11 +418,52 @@ template <class T> void FrictionStage<T>::evaluate(const T* delta, LaneHost& hos
     inertia_.moment[node] += outer(t.x, -t.force.f);
     inertia_.force[node] -= t.force.f;
     value += t.force.energy;
+    if (rolls(t)) add_rolling(t);
   }
   sum_over_subtrees(tree_, inertia_.moment);
   sum_over_subtrees(tree_, inertia_.force);
   gradient(tree_, trial_, inertia_, residual.data());
   joint_forces(host);
+}
+
+// Where the point of contact moves over the body, or the normal turns, a force at it is not all of the gradient of the
+// energy (11.3): with Q as in to_rest(), H = dn/dc and e = g (Q^T - 1) u_t also
+//   -r e x n as a couple   and   H (h g u_n u_t - r e) at the centre c.
+template <class T> bool FrictionStage<T>::rolls(const Touch& t) const {
+  return s_.law.friction == FrictionLaw::energy && (s_.points[static_cast<size_t>(t.point)].radius > 0 || t.curved);
+}
+template <class T> V3<T> FrictionStage<T>::rolling_couple(const Touch& t) const {
+  const LanePoint& point = s_.points[static_cast<size_t>(t.point)];
+  const V3<T> moved = transpose_times(to_rest(static_cast<size_t>(point.node)), t.force.u_t) - t.force.u_t;
+  return cross((T(-point.radius) * t.force.g) * moved, t.normal);
+}
+template <class T> void FrictionStage<T>::add_rolling(const Touch& t) {
+  const LanePoint& point = s_.points[static_cast<size_t>(t.point)];
+  const size_t i = static_cast<size_t>(point.node);
+  const V3<T> couple = T(0.5) * rolling_couple(t);
+  inertia_.moment[i] += cross_times(couple, identity3<T>());  // a matrix whose wrench is the couple
+  if (!t.curved) return;
+  const V3<T> moved = transpose_times(to_rest(i), t.force.u_t) - t.force.u_t;
+  const V3<T> f =
+      t.curvature * ((t.force.g * stage_h * t.force.u_n) * t.force.u_t - (t.force.g * T(point.radius)) * moved);
+  inertia_.moment[i] += outer(t.c, -f);
+  inertia_.force[i] -= f;
+}
+// How the couple changes while the normal does not; how the force changes is left out.
+template <class T> void FrictionStage<T>::add_rolling_change(const Touch& t, WrenchChange<T>& change) const {
+  const LanePoint& point = s_.points[static_cast<size_t>(t.point)];
+  if (!(point.radius > 0)) return;
+  const SmoothForce<T>& F = t.force;
+  const V3<T>& normal = t.normal;
+  const M3<T> Q = to_rest(static_cast<size_t>(point.node)), one = identity3<T>(), Qt = transpose(Q);
+  const T by_h = T(1) / stage_h, r(point.radius);
+  const V3<T> moved = Qt * F.u_t - F.u_t;
+  const M3<T> by_u = F.g * ((Qt - one) * (one - outer(normal, normal))) + outer(moved, (T(2) * F.g_s) * F.u_t);
+  const M3<T> by_c = by_h * by_u - outer(F.g_d * moved, normal);
+  const M3<T> by_w = (r * by_h) * times_cross(by_u * Q, normal) - times_cross(F.g * one, Qt * F.u_t);
+  change.moment_by_v += r * cross_times(normal, by_c);
+  change.moment_by_w += r * cross_times(normal, by_w - times_cross(by_c, t.c));
+  change.moment_by_w += cross_times(T(0.5) * rolling_couple(t), one);
 }
 
 // Depth of a point about c, the normal there and, of grounds that are not flat, dn/dc. False: in the air in all lanes.
@@ -599,8 +650,9 @@ template <class T> void FrictionStage<T>::jacobian() {
     const size_t i = static_cast<size_t>(point.node);
     M3<T> Q = zero3<T>();
     if (point.radius > 0) Q = motion_.target_R[i] * transpose(trial_.R[i]);
-    const WrenchChange<T> change =
+    WrenchChange<T> change =
         wrench_change(t.force, t.normal, t.u, t.c, t.x, point.radius, Q, stage_h, t.curved ? &t.curvature : nullptr);
+    if (rolls(t)) add_rolling_change(t, change);
     if (touched_[i])
       change_[i] += change;
     else

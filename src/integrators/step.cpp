@@ -85,7 +85,7 @@ SubstepResult substep(const Control& control, const StepOptions& options, double
     case IntegratorType::pbd_friction2:
     case IntegratorType::pbfd2:
     case IntegratorType::pbfd_coulomb2:
-      return {};
+      return substep_friction(control, options, h, state, ws);
   }
   return {};
 }
@@ -133,6 +133,22 @@ const char* step_status_name(StepStatus status) {
   return status == StepStatus::converged ? "converged" : "not converged";
 }
 
+namespace {
+
+bool from_energy(IntegratorType type) {
+  return type == IntegratorType::pbd_friction || type == IntegratorType::pbd_friction2;
+}
+
+// The exact Hessian of 1/2 |R|^2 holds third derivatives.                                               theory (11.12)
+void check_optimizer(const StepOptions& options) {
+  if (options.optimizer == Optimizer::lm && uses_smooth_contact(options.integrator) && !from_energy(options.integrator))
+    throw InputError(
+        fmt::format("step: optimizer is lm, expected jtj-lm or lbfgs with integrator \"{}\", which minimises 1/2 |R|^2",
+                    integrator_name(options.integrator)));
+}
+
+}  // namespace
+
 void StepOptions::validate() const {
   const auto check = [](bool good, const char* field, auto value, const char* expected) {
     if (!good) throw InputError(fmt::format("step: {} is {}, expected {}", field, value, expected));
@@ -146,6 +162,7 @@ void StepOptions::validate() const {
   check(max_turn > 0 && max_turn <= 1, "max_turn", max_turn, "a number in (0, 1] rad");
   check(accuracy >= 0 && accuracy <= 1, "accuracy", accuracy, "a number in [0, 1] m");
   check(max_outer >= 1 && max_outer <= 100000, "max_outer", max_outer, "an integer in [1, 100000]");
+  check_optimizer(*this);
 }
 
 StepWorkspace::Impl::Impl(const Model& m, const ContactWorld& w)
@@ -227,6 +244,11 @@ SmoothStepper& StepWorkspace::Impl::smooth_stepper() {
   return *smooth;
 }
 
+FrictionSolver& StepWorkspace::Impl::friction_solver() {
+  if (!friction) friction = std::make_unique<FrictionSolver>(model, world);
+  return *friction;
+}
+
 const Control& StepWorkspace::Impl::control_at(const Control& control, double time) {
   if (!control.motion) return control;
   moving_control = control;
@@ -295,6 +317,7 @@ StepReport take_steps([[maybe_unused]] const Model& model, const Control& contro
   StepWorkspace::Impl& ws = workspace.impl();
   assert(&model == &ws.model);
   if (ws.has_contact()) check_contact(options.integrator, *ws.world.law);
+  check_optimizer(options);
 #ifndef NDEBUG
   ws.poison();
 #endif
@@ -325,6 +348,8 @@ StepReport take_steps([[maybe_unused]] const Model& model, const Control& contro
       report.qp_iterations += result.qp_iterations;
       report.restarts += result.restarts;
       report.stages += result.stages;
+      report.damped += result.damped;
+      report.stationary += result.stationary;
       report.rejected += result.converged ? 0 : 1;
       report.inaccurate += result.inaccurate ? 1 : 0;
       if (!result.converged) failed_residual = result.residual;
@@ -370,8 +395,8 @@ StepReport take_steps([[maybe_unused]] const Model& model, const Control& contro
 
 // Steps in lanes do their own halving (integrators/lockstep.h).
 bool runs_in_lanes(const StepOptions& options) {
-  return uses_smooth_contact(options.integrator) && options.integrator != IntegratorType::pbd_friction &&
-         options.integrator != IntegratorType::pbd_friction2 && options.optimizer == Optimizer::jtj_lm;
+  return uses_smooth_contact(options.integrator) && !from_energy(options.integrator) &&
+         options.optimizer == Optimizer::jtj_lm;
 }
 
 StepReport step_in_lane(const Control& control, const StepOptions& options, State& state, StepWorkspace::Impl& ws) {

@@ -9,6 +9,7 @@
 #include "control/joint_forces.h"
 #include "dynamics/discretisation.h"
 #include "dynamics/dynamics_impl.h"
+#include "integrators/friction.h"
 #include "integrators/pbfd.h"
 #include "scree/step.h"
 #include "solvers/lcp.h"
@@ -135,6 +136,8 @@ struct StepWorkspace::Impl {
   // smooth contact, made by the first step that wants it
   SmoothStepper& smooth_stepper();
   std::unique_ptr<SmoothStepper> smooth;
+  FrictionSolver& friction_solver();  // of the optimisers that do not run in lanes
+  std::unique_ptr<FrictionSolver> friction;
 
   // rk4
   Eigen::VectorXd q_stage, v_stage, force;
@@ -151,6 +154,7 @@ struct SubstepResult {
   int iterations = 0;
   bool inaccurate = false;  // solved, but its error is larger than asked for
   int outer = 0, qp_iterations = 0, restarts = 0, stages = 0;
+  int damped = 0, stationary = 0;
   double error = 0;                                            // [m] estimate
   double optimality = 0;                                       // [J]
   double residual = std::numeric_limits<double>::quiet_NaN();  // [m/s^2, rad/s^2] where the try ended
@@ -177,5 +181,7 @@ SubstepResult substep_nmdp(Discretisation& dynamics, bool first_order, const Con
                            const StepOptions& options, double h, State& state, StepWorkspace::Impl& ws);
 SubstepResult substep_nmdp2(Discretisation& dynamics, const Control& control, const StepOptions& options, double h,
                             State& state, StepWorkspace::Impl& ws);
+SubstepResult substep_friction(const Control& control, const StepOptions& options, double h, State& state,
+                               StepWorkspace::Impl& ws);
 
 }  // namespace scree

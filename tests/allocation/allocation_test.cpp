@@ -157,6 +157,24 @@ TEST(Step, AllocatesNothingWithContactsAfterACycle) {
   }
 }
 
+// pbd-friction with the optimisers of ours; liblbfgs allocates.
+TEST(Step, AllocatesNothingWithPbdFriction) {
+  test::ContactRobot robot("robosimian-planar");
+  robot.walk();
+  for (const IntegratorType integrator : {IntegratorType::pbd_friction, IntegratorType::pbd_friction2})
+    for (const Optimizer optimizer : {Optimizer::lm, Optimizer::jtj_lm}) {
+      StepOptions options;
+      options.integrator = integrator;
+      options.optimizer = optimizer;
+      options.dt = 0.005;
+      Simulation s(robot.model, robot.world, options);
+      s.control() = robot.control;
+      s.set_state(robot.stance, Eigen::VectorXd::Zero(robot.model.nv()));
+      for (int k = 0; k < 50; ++k) ASSERT_TRUE(s.step().converged());
+      expect_no_allocation(s, std::string(integrator_name(integrator)) + " " + optimizer_name(optimizer));
+    }
+}
+
 TEST(Step, AllocatesNothingWhenAStepWithContactFails) {
   test::ContactRobot robot("robosimian-planar");
   CoulombOptions law;
