@@ -112,7 +112,8 @@ class Batches {
     const size_t count = static_cast<size_t>(lanes);
     batch.run(0, count, source(subject), [&](size_t, TrajectoryResult& result) {
       if (memory.in_flight == 0)
-        memory.in_flight = static_cast<double>(heap_in_use() - before) / static_cast<double>(lanes);
+        memory.in_flight =
+            (static_cast<double>(heap_in_use()) - static_cast<double>(before)) / static_cast<double>(lanes);
       memory.result = static_cast<double>(sizeof result + sizeof(double) * (result.q.capacity() + result.v.capacity()));
       return true;
     });
