@@ -8,7 +8,7 @@ same settings, scree's of second order with the same ground. For every integrato
 fastest setting and step whose error is no larger, at that step and all smaller ones of the list. `limit`: both programs
 at the fastest that keeps the 5 % (squat) or 1 mm (drop) of mujoco_contact.py.
 
-Grounds alike in three respects, which were measured at small steps: feet rest 16 to 18 mm deep, go 19 to 20 mm deep in
+Grounds alike in three respects, which were measured at small steps (--creep repeats the last one): feet rest 16 to 18 mm deep, go 19 to 20 mm deep in
 the squat, and creep as fast when pushed aside by mu/sqrt(2) of their load:
   sticking   10 mm/s   MuJoCo: elliptic cones with impratio 10, also with diagexact     scree: creep = 0.01
   creeping   90 mm/s   MuJoCo: elliptic cones, impratio 1                               scree: creep = 0.09
@@ -96,6 +96,22 @@ class Peer(contact.Peer):
         height = 2 if self.planar else 3
         full = np.concatenate([self.starts[:count, None], states], axis=1)
         return [contact.Track(times, one[:, 1], one[:, height], 0.0, "warning" if failed else "") for one in full]
+
+
+def creep_speed(peer):
+    """[m/s] of the torso with its legs held, gravity tilted until feet carry mu/sqrt(2) of their load sideways: mean from 2
+    to 3 s. scree's `creep` is the same speed."""
+    model, data = peer.model, peer.data
+    model.opt.timestep = 1e-3
+    mujoco.mj_resetData(model, data)
+    mujoco.mj_setState(model, data, peer.start, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+    data.ctrl[:] = peer.pose
+    tilt = math.atan(contact.FRICTION / math.sqrt(2))
+    model.opt.gravity[:] = [9.81 * math.sin(tilt), 0, -9.81 * math.cos(tilt)]
+    mujoco.mj_step(model, data, 2000)
+    start = data.qpos[0]
+    mujoco.mj_step(model, data, 1000)
+    return data.qpos[0] - start
 
 
 class Pools:
@@ -229,6 +245,7 @@ def main():
     parser.add_argument("--threads", default="1,2", help="comma-separated; default %(default)s")
     parser.add_argument("--repeats", type=int, default=5, help="of every timing; the median counts")
     parser.add_argument("--json", type=pathlib.Path, help="write all rows to this file")
+    parser.add_argument("--creep", action="store_true", help="only print how fast feet creep on MuJoCo's grounds")
     arguments = parser.parse_args()
     tasks = contact.chosen(arguments.tasks, TASKS, "--tasks")
     grounds = contact.chosen(arguments.grounds, MUJOCO_GROUNDS, "--grounds")
@@ -242,6 +259,14 @@ def main():
         sys.exit("--counts, --threads, --repeats, --accuracy-count: expected at least 1")
     steps = [1e-3 * step for step in STEPS]
     mujoco.set_mju_user_warning(lambda message: None)
+
+    if arguments.creep:
+        for cone, soft in MUJOCO_GROUNDS["any"]:
+            task = TASKS["squat"]
+            peer = Peer(task, contact.Setting("implicitfast", cone, soft, "end"), contact.MotionTable(arguments.tables, task),
+                        np.zeros((1, 18)))
+            print(f"{cone}, {soft}: {1e3 * creep_speed(peer):.1f} mm/s")
+        return
 
     print(f"MuJoCo {mujoco.__version__}; medians of {arguments.repeats}, best rounds in brackets; errors are means over "
           f"{arguments.accuracy_count} trajectories")
