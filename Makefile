@@ -25,10 +25,13 @@ bench: oracles build  ## speed, beside accuracy
 	build/release/bench/scree_bench --benchmark_counters_tabular=true
 	@cmake --build --preset release --target scree_bench_pinocchio
 	@! [ -x build/release/bench/peers/scree_bench_pinocchio ] || build/release/bench/peers/scree_bench_pinocchio
-	@cmake --build --preset release --target scree_contact_tables
+	@cmake --build --preset release --target scree_contact_tables scree_batch_peer
 	@! [ -x build/oracles-venv/bin/python ] || PYTHONDONTWRITEBYTECODE=1 build/oracles-venv/bin/python \
 	  bench/peers/mujoco_contact.py --tables build/release/bench/peers/scree_contact_tables --scree $(SCREE) \
 	  --integrators implicitfast,discrete
+	@! [ -x build/oracles-venv/bin/python ] || PYTHONDONTWRITEBYTECODE=1 build/oracles-venv/bin/python \
+	  bench/peers/mujoco_batch.py --tables build/release/bench/peers/scree_contact_tables \
+	  --peer build/release/bench/peers/scree_batch_peer
 
 format:  ## clang-format the sources in place
 	clang-format -i $$(git ls-files '*.h' '*.cpp')

@@ -20,6 +20,10 @@ const std::vector<Study>& studies() {
       {"pbfd-box", "Sliding distance of a box against the friction coefficient (PBFD paper, Fig. 5)", study_pbfd_box},
       {"pbfd-optimizers", "Iterations and time of the optimisers of Table I; steps from random states (Fig. 4)",
        study_pbfd_optimizers},
+      {"pbfd-chain", "A chain slides off a slope: stable steps, speed, contacts, friction (PBFD paper, Fig. 6)",
+       study_pbfd_chain},
+      {"pbfd-batch", "Many trajectories at once: time per step in lanes and threads (PBFD paper, Fig. 8)",
+       study_pbfd_batch},
   };
   return all;
 }

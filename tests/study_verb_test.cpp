@@ -22,7 +22,7 @@ TEST(StudyVerb, ListsTheStudies) {
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.err, "");
   for (const char* name : {"nmdp-jump", "nmdp-walk", "nmdp-table1", "nmdp-truth", "nmdp-cost", "nmdp-convergence",
-                           "nmdp-accuracy", "pbfd-box", "pbfd-optimizers"})
+                           "nmdp-accuracy", "pbfd-box", "pbfd-optimizers", "pbfd-chain", "pbfd-batch"})
     EXPECT_NE(outcome.out.find(name), std::string::npos) << name;
 }
 
@@ -121,6 +121,24 @@ TEST(StudyVerb, StepsFromRandomStatesEndOrSayThatTheyFailed) {
     EXPECT_EQ(row["verdict"], "reproduced") << row;
   }
   EXPECT_EQ(rows, 8);
+}
+
+// What does not depend on the speed of the machine.
+TEST(StudyVerb, TheChainIsStableAtATenthOfASecondAndBatchesHaveTheSameBits) {
+  const auto rows_of = [](const char* name) {
+    const Outcome outcome = study({name, "--quick", "--data", SCREE_SOURCE_DIR, "--json"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    std::map<std::string, json> rows;
+    const json data = json::parse(outcome.out);
+    for (const json& row : data["rows"]) rows[row["quantity"]] = row;
+    return rows;
+  };
+  const std::map<std::string, json> chain = rows_of("pbfd-chain");
+  for (const char* integrator : {"pbfd", "pbfd-coulomb", "pbfd-coulomb2"})
+    EXPECT_EQ(chain.at(integrator + std::string(": stable starts at 100 ms"))["verdict"], "reproduced");
+  const std::map<std::string, json> batch = rows_of("pbfd-batch");
+  EXPECT_EQ(batch.at("final states whose bits differ between numbers of lanes and threads")["verdict"], "reproduced");
+  EXPECT_EQ(batch.at("trajectories that do not end")["verdict"], "reproduced");
 }
 
 TEST(StudyVerb, ABrokenModelIsNamed) {
