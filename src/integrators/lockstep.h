@@ -319,7 +319,7 @@ template <class T> void Lockstep<T>::scale_fresh() {
 template <class T> void Lockstep<T>::judge(LaneHost& host) {
   constexpr double kEnough = 2e-4;  // of the fall that the slope promises                        (Armijo)
   constexpr int kMostShortened = 4;
-  constexpr double kFirstDamping = 1e-3, kLargestDamping = 1e9, kLeastDamping = 1e-7;
+  constexpr double kFirstDamping = 1e-3, kLargestDamping = 1e9, kLeastDamping = 1e-6;
   const T merit = stage_.merit(), largest = stage_.largest_residual();
   const If small = stage_.small(setup_.tolerance), inside = stage_.within_chart();
   const If little = any(small) ? stage_.turned_little() : small;
@@ -362,7 +362,7 @@ template <class T> void Lockstep<T>::judge(LaneHost& host) {
       continue;
     }
     set_lane(accepted, l, true);
-    if (it.damping > 0 && !it.recalled && !it.fresh) it.damping = it.damping > kLeastDamping ? 0.1 * it.damping : 0;
+    if (it.damping > 0 && !it.recalled && !it.fresh) it.damping = it.damping > kLeastDamping ? 0.01 * it.damping : 0;
     if (it.fresh) std::fill(it.recent, it.recent + kRemembered, m);
     it.recent[it.iterations % kRemembered] = m;
     it.fresh = it.recalled = false;
