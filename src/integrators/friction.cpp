@@ -75,13 +75,7 @@ FrictionResult FrictionSolver::substep(ControlSource& control, const StepOptions
 
 void FrictionSolver::touches(int point, int solid, const V3<double>& position, const V3<double>& normal,
                              const V3<double>& force, double depth) {
-  contacts_->push_back({.point = point,
-                        .solid = solid,
-                        .position = to_eigen(position),
-                        .normal = to_eigen(normal),
-                        .force = to_eigen(force),
-                        .moment = Vec3::Zero(),
-                        .depth = depth});
+  contacts_->push_back(lane_contact(point, solid, position, normal, force, depth));
 }
 
 // Leaves the stage at its solution. Whatever an optimiser says, |R| decides.

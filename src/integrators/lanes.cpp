@@ -96,6 +96,17 @@ SmoothCoefficients<double> smooth_coefficients(const Model& model, const SmoothC
           o.dissipation};
 }
 
+Contact lane_contact(int point, int solid, const V3<double>& position, const V3<double>& normal,
+                     const V3<double>& force, double depth) {
+  return {.point = point,
+          .solid = solid,
+          .position = to_eigen(position),
+          .normal = to_eigen(normal),
+          .force = to_eigen(force),
+          .moment = Vec3::Zero(),
+          .depth = depth};
+}
+
 ModelLaneHost::ModelLaneHost(const Model& model, const ContactWorld& world, int lanes)
     : model_(model), world_(world), damped_(static_cast<size_t>(lanes)), weighted_(model.nv(), model.nv()) {
   for (Damped& d : damped_) {

@@ -21,6 +21,10 @@ void update_setup(const StepOptions& options, const ContactWorld& world, LaneSet
 SmoothCoefficients<double> smooth_coefficients(const Model& model, const SmoothContactOptions& options, size_t points,
                                                double gravity);
 
+// A contact as LaneHost::touches tells of it.
+Contact lane_contact(int point, int solid, const V3<double>& position, const V3<double>& normal,
+                     const V3<double>& force, double depth);
+
 // What all hosts answer alike.
 class ModelLaneHost : public LaneHost {
  public:

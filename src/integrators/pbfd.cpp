@@ -67,13 +67,7 @@ void SmoothStepper::stepped(int, const LaneReport& r, const double* q, const dou
 
 void SmoothStepper::touches(int point, int solid, const V3<double>& position, const V3<double>& normal,
                             const V3<double>& force, double depth) {
-  contacts_->push_back({.point = point,
-                        .solid = solid,
-                        .position = to_eigen(position),
-                        .normal = to_eigen(normal),
-                        .force = to_eigen(force),
-                        .moment = Vec3::Zero(),
-                        .depth = depth});
+  contacts_->push_back(lane_contact(point, solid, position, normal, force, depth));
 }
 
 StepReport to_step_report(const LaneReport& r) {
