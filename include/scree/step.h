@@ -145,7 +145,7 @@ class StepWorkspace {
                               StepWorkspace& workspace);
 
 // Advances `state` by ONE substep of at most options.dt, which is halved until it is accurate enough. state.last_step
-// says how long it is. Otherwise as step().
+// says how long it is. Otherwise as step(); with pbfd and its like, which estimate no error, it is step().
 [[nodiscard]] StepReport advance(const Model& model, const Control& control, const StepOptions& options, State& state,
                                  StepWorkspace& workspace);
 
