@@ -153,6 +153,9 @@ FrictionStage<T>::FrictionStage(const LaneSetup& setup)
       inertia_(tree_),
       motion_(tree_),
       pass_(tree_),
+      touched_(tree_.nodes.size()),
+      depth_(static_cast<size_t>(n)),
+      path_(static_cast<size_t>(n) * static_cast<size_t>(n)),
       lane_step_(tree_.nv),
       lane_q_(tree_.nq) {
   const size_t bodies = tree_.nodes.size(), dofs = static_cast<size_t>(n), matrix = dofs * dofs;
@@ -173,7 +176,6 @@ FrictionStage<T>::FrictionStage(const LaneSetup& setup)
   twists_.resize(bodies);
   moments_.resize(bodies);
   change_.resize(bodies);
-  touched_.resize(bodies);
   load_.assign(pairs, zero);
   scale_.assign(pairs, T(1));
   offsets_.assign(s_.solids.size(), zero);
@@ -185,8 +187,6 @@ FrictionStage<T>::FrictionStage(const LaneSetup& setup)
   substep = stage_h = T(1);
   value = zero;
   coefficients = {T(1), T(1), zero, zero, T(1), zero};
-  depth_.resize(dofs);
-  path_.resize(matrix);
   for (int k = 0; k < n; ++k) {
     const int parent = tree_.dof_parent[static_cast<size_t>(k)];
     const int d = depth_[static_cast<size_t>(k)] = parent < 0 ? 0 : depth_[static_cast<size_t>(parent)] + 1;
