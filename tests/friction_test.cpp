@@ -269,7 +269,7 @@ struct Scatter {
 
 TEST(PbdFriction, TheThreeOptimisersFindTheSameStep) {
   Random random(21);
-  int compared = 0, elsewhere = 0;
+  int compared = 0;
   for (int trial = 0; trial < 60; ++trial) {
     const Scatter scene(random);
     if (scene.tree.model.nv() == 0) continue;
@@ -278,28 +278,23 @@ TEST(PbdFriction, TheThreeOptimisersFindTheSameStep) {
       StepReport report[3];
       const Optimizer optimizers[] = {Optimizer::lm, Optimizer::jtj_lm, Optimizer::lbfgs};
       for (size_t k = 0; k < 3; ++k) {
-        report[k] = scene.step(options_of(integrator, 0.005, optimizers[k]), found[k]);
+        report[k] = scene.step(options_of(integrator, 0.001, optimizers[k]), found[k]);
         ASSERT_TRUE(report[k].converged()) << "tree " << trial << " " << optimizer_name(optimizers[k]);
         EXPECT_EQ(report[k].stationary, 0);
       }
-      // |R| <= 1e-8 M_aa a dof leaves h^2 M^-1 diag(M) 1e-8: 2.5e-13, times the condition of the scaled mass matrix,
-      // at most about 1e4 in these trees. E may have several minima: only steps of one substep each are compared, and
-      // one in fifty may end at another minimum, which is then far away.
+      // |R| <= 1e-8 M_aa a dof leaves h^2 M^-1 diag(M) 1e-8: 1e-14, times the condition of the scaled mass matrix,
+      // at most about 1e4 in these trees. E may have several stationary points at larger steps (5 ms: one tree of
+      // sixty); only steps of one substep each are compared.
       if (report[0].substeps + report[1].substeps + report[2].substeps != 3) continue;
       ++compared;
       for (size_t k = 1; k < 3; ++k) {
-        const double apart = position_difference(scene.tree.model, found[0].q, found[k].q).cwiseAbs().maxCoeff();
-        if (apart > 1e-3) {
-          ++elsewhere;
-          continue;
-        }
-        EXPECT_LE(apart, 3e-9) << "tree " << trial << " " << optimizer_name(optimizers[k]);
+        EXPECT_LE(position_difference(scene.tree.model, found[0].q, found[k].q).cwiseAbs().maxCoeff(), 3e-9)
+            << "tree " << trial << " " << optimizer_name(optimizers[k]);
         EXPECT_LE((found[0].v - found[k].v).cwiseAbs().maxCoeff(), 1e-6) << "tree " << trial;
       }
     }
   }
   EXPECT_GT(compared, 80);
-  EXPECT_LE(50 * elsewhere, 2 * compared);
 }
 
 TEST(Pbfd, BothOptimisersFindTheSameStep) {
