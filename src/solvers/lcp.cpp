@@ -87,8 +87,10 @@ void Lemke::equilibrate(const Eigen::Ref<const Eigen::MatrixXd>& M, const Eigen:
   size_q_ = or_one(r.cwiseProduct(q).cwiseAbs().maxCoeff());
 }
 
-// w = q + M z + d z_0 with all of z, z_0 at zero. The covering vector d is (1, ..., 1) at first, then any other.
-void Lemke::start(const Eigen::Ref<const Eigen::MatrixXd>& M, const Eigen::Ref<const Eigen::VectorXd>& q, int attempt) {
+// w = q + M z + d z_0 with all of z, z_0 at zero. The covering vector d is (1, ..., 1) or what was asked for at first,
+// then any other.
+void Lemke::start(const Eigen::Ref<const Eigen::MatrixXd>& M, const Eigen::Ref<const Eigen::VectorXd>& q, int attempt,
+                  const double* covering) {
   tie_ = kTie * std::pow(100, attempt);
   const auto r = row_scale_.head(n_);
   for (int j = 0; j < n_; ++j) column(j) = column_scale_(j) * r.cwiseProduct(M.col(j));
@@ -96,7 +98,7 @@ void Lemke::start(const Eigen::Ref<const Eigen::MatrixXd>& M, const Eigen::Ref<c
   Column d = column(n_);
   for (int i = 0; i < n_; ++i) {
     const double spread = std::fmod(0.618033988749895 * attempt * (i + 1), 1.0);  // in [0, 1), evenly
-    d(i) = attempt == 0 ? 1 : 0.5 + spread;
+    d(i) = attempt > 0 ? 0.5 + spread : covering ? covering[i] : 1;
     basic_(i) = row_(i) = i;
     row_(n_ + i) = -1;
     nonbasic_(i) = n_ + i;
@@ -230,7 +232,7 @@ LcpReport Lemke::solve(const Eigen::Ref<const Eigen::MatrixXd>& M, const Eigen::
   equilibrate(M, q);
   const int max_pivots = options.max_pivots > 0 ? options.max_pivots : 100 + 20 * n_;
   for (int attempt = 0; attempt <= options.restarts; ++attempt) {
-    start(M, q, attempt);
+    start(M, q, attempt, options.covering);
     report.status = run(max_pivots, report.iterations);
     ++report.tries;
     z.setZero();

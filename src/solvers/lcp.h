@@ -24,6 +24,8 @@ const char* lcp_status_name(LcpStatus status);
 struct LcpOptions {
   double tolerance = 1e-10;  // > 0, dimensionless; compared with LcpReport::residual
   int max_pivots = 0;        // >= 0, of one try; 0: 100 + 20 n. Some n are usual
+  // > 0, n of them, where Lemke's path starts: of several solutions another is found. None: (1, ..., 1).
+  const double* covering = nullptr;
   int restarts = 2;  // >= 0, further tries, from other covering vectors and with more ties, after one that failed
 };
 
@@ -52,7 +54,8 @@ class Lemke {
   using Column = Eigen::Map<Eigen::VectorXd>;
   Column column(int k) { return {table_.data() + k * n_, n_}; }
   void equilibrate(const Eigen::Ref<const Eigen::MatrixXd>& M, const Eigen::Ref<const Eigen::VectorXd>& q);
-  void start(const Eigen::Ref<const Eigen::MatrixXd>& M, const Eigen::Ref<const Eigen::VectorXd>& q, int attempt);
+  void start(const Eigen::Ref<const Eigen::MatrixXd>& M, const Eigen::Ref<const Eigen::VectorXd>& q, int attempt,
+             const double* covering);
   LcpStatus run(int max_pivots, int& pivots);
   int leaving_row(int entering);
   void pivot(int row, int entering);
