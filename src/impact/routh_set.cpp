@@ -57,11 +57,13 @@ bool RouthWalker::advance(const Increment& increment) {
     if (std::abs(q(m + i)) <= limit) q(m + i) = 0;
   }
   LcpOptions options;
-  if (increment.covering != 0) {
+  options.covering = covering_.data();
+  if (increment.covering == 0) {
+    covering_.head(n).setOnes();
+  } else {
     RandomStream random(increment.covering, 0);
     for (int i = 0; i < n; ++i)  // 2^(0 ... kOctaves), linear between powers of two
       covering_(i) = std::ldexp(1 + random.uniform(), random.below(kOctaves));
-    options.covering = covering_.data();
   }
   const LcpReport report = lemke_.solve(lcp.W(), q, z, options);
   if (!report.solved()) return false;
