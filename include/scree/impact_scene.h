@@ -2,13 +2,13 @@
 // closed-form geometry, mass matrix and Jacobians too.                                                   docs/impact.md
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "scree/impact.h"
+#include "scree/outcome_set.h"
 #include "scree/types.h"
 
 namespace scree {
@@ -60,14 +60,6 @@ struct ImpactDof {
   std::string name, unit;  // of a velocity
 };
 
-struct ImpactSampling {
-  long samples = 1 << 14;  // >= 1
-  double step = 0;         // [N s] largest impulse of an increment; 0: chosen from the problem
-  int max_steps = 10;      // >= 1, increments of an impact
-  int directions = 8;      // >= 3, of the friction cone's polygon in space
-  std::uint64_t seed = 1;
-};
-
 struct ImpactScene {
   std::filesystem::path file;
   std::string title;
@@ -78,8 +70,8 @@ struct ImpactScene {
   std::optional<Vec3> along;  // bodies only move along this unit vector
   ImpactProblem problem;
   ImpactLaw law = ImpactLaw::reflections;
-  ImpactSampling sampling;
-  double touch = 1e-6;  // [m] gaps up to this are contacts
+  OutcomeOptions sampling;  // of the set-valued law
+  double touch = 1e-6;      // [m] gaps up to this are contacts
 };
 
 // Throws InputError "file:line: key: value, expected ...".

@@ -439,19 +439,21 @@ void read_matrix_scene(const TomlReader& file, ImpactScene& scene) {
     scene.contacts[k].label = labels.empty() ? impact_contact_label(static_cast<int>(k)) : labels[k];
 }
 
-void read_sampling(const TomlReader& file, ImpactSampling& sampling) {
+void read_sampling(const TomlReader& file, OutcomeOptions& sampling) {
   const auto table = file.table("sampling");
   if (!table) return;
-  table->check_keys({"samples", "step", "max_steps", "directions", "seed"});
-  const auto whole = [&](const char* key, int least, int most, int fallback) {
-    const int value = table->integer(key).value_or(fallback);
+  table->check_keys({"sampler", "samples", "step", "max_steps", "directions", "seed"});
+  const auto whole = [&](const char* key, int least, int most, long fallback) {
+    const long value = table->has(key) ? *table->integer(key) : fallback;
     if (value < least || value > most) table->fail(key, fmt::format("{}, expected {} to {}", value, least, most));
     return value;
   };
-  sampling.samples = whole("samples", 1, kMostSamples, static_cast<int>(sampling.samples));
-  sampling.max_steps = whole("max_steps", 1, kMostSteps, sampling.max_steps);
-  sampling.directions = whole("directions", 3, 64, sampling.directions);
-  sampling.seed = static_cast<std::uint64_t>(whole("seed", 0, 2147483647, static_cast<int>(sampling.seed)));
+  if (const auto name = table->string("sampler"))
+    table->blame("sampler", [&] { sampling.sampler = outcome_sampler_from_name(*name); });
+  sampling.samples = whole("samples", 1, kMostSamples, sampling.samples);
+  sampling.max_steps = static_cast<int>(whole("max_steps", 1, kMostSteps, sampling.max_steps));
+  sampling.friction_directions = static_cast<int>(whole("directions", 3, 64, sampling.friction_directions));
+  sampling.seed = static_cast<std::uint64_t>(whole("seed", 0, 2147483647, static_cast<long>(sampling.seed)));
   if (table->has("step")) sampling.step = positive(*table, "step", "N s");
 }
 
