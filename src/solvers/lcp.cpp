@@ -98,15 +98,15 @@ bool Lemke::equilibrate(const LcpMatrix& M, const double* q) {
 // w = q + M z + d z_0 with all of z, z_0 at zero. The covering vector d is (1, ..., 1) or what was asked for at first,
 // then any other.
 void Lemke::start(const LcpMatrix& M, const double* q, int attempt, const double* covering) {
-  tie_ = kTie * std::pow(100, attempt);
+  tie_ = attempt == 0 ? kTie : 100 * tie_;
   kernels_.load(M, row_scale_.data(), column_scale_.data(), table_, stride_);
   double* d = column(n_);
   b_ = column(n_ + 1);
   for (int i = n_; i < stride_; ++i) d[i] = b_[i] = 0;
   for (int i = 0; i < n_; ++i) {
     b_[i] = row_scale_(i) * q[i] / size_q_;
-    const double spread = std::fmod(0.618033988749895 * attempt * (i + 1), 1.0);  // in [0, 1), evenly
-    d[i] = attempt > 0 ? 0.5 + spread : covering ? covering[i] : 1;
+    d[i] = covering ? covering[i] : 1;
+    if (attempt > 0) d[i] = 0.5 + std::fmod(0.618033988749895 * attempt * (i + 1), 1.0);  // evenly in [0.5, 1.5)
     basic_(i) = row_(i) = i;
     row_(n_ + i) = -1;
     nonbasic_(i) = n_ + i;
@@ -158,10 +158,13 @@ int Lemke::leaving_row(int entering) {
 LcpStatus Lemke::run(int max_pivots, int& pivots) {
   // z_0 enters until all of w is >= 0; among equals the last one leaves, the smallest of the perturbed ones.
   int row = 0;
+  double lowest = std::numeric_limits<double>::infinity();
   const double* d = column(n_);
-  for (int i = 1; i < n_; ++i)
-    if (b_[i] / d[i] <= b_[row] / d[row]) row = i;
-  if (b_[row] >= 0) return LcpStatus::solved;  // q >= 0: z = 0
+  for (int i = 0; i < n_; ++i) {
+    const double ratio = b_[i] / d[i];
+    if (ratio <= lowest) lowest = ratio, row = i;
+  }
+  if (lowest >= 0) return LcpStatus::solved;  // q >= 0: z = 0
   int entering = n_;
   for (int done = 0;; ++done) {
     if (done == max_pivots) return LcpStatus::iteration_limit;
@@ -217,14 +220,14 @@ bool Lemke::solve_active_sets(const LcpMatrix& M, const double* q, double* z, do
     if (!(std::abs(a - b) <= 1e-12 * (std::abs(a) + std::abs(b)))) return false;
   }
   int *F = basic_.data(), *in = row_.data();
-  double *w = w_.data(), *inverse = row_scale_.data(), *x = column_scale_.data(), *some = refined_.data();
+  double *w = w_.data(), *out = row_scale_.data(), *some = refined_.data();
   for (int i = 0; i < n_; ++i) in[i] = q[i] < 0;
   int fewest = n_ + 1, patience = kPatience;
   for (int k = 0; k < kActiveSets; ++k) {
     int size = 0;
     for (int i = 0; i < n_; ++i)
       if (in[i]) F[size++] = i;
-    kernels_.solve_active(M, q, F, size, table_, inverse, x, some, w);
+    kernels_.solve_active(M, q, F, size, table_, out, some, w);
     ++report.iterations;
     int wrong = 0;
     for (int t = 0; t < size; ++t) {

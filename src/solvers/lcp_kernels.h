@@ -27,10 +27,10 @@ struct LcpKernels {
   void (*pivot)(double* table, int columns, int stride, int row, int entering);
   // min_i (max(0, b_i) + tie)/-c_i over c_i < -least, infinite if there is none; least = part max(1, max |c_i|).
   double (*limit)(const double* c, const double* b, int stride, double tie, double part, double& least);
-  // M_FF z_F = -q_F by Cholesky's decomposition, z_i = 0 where rows depend on those before; then w = q + M z. L:
-  // scratch of k padded columns, x, inverse: of padded(k). z: of the k members of F.
-  void (*solve_active)(const LcpMatrix& M, const double* q, const int* F, int k, double* L, double* inverse, double* x,
-                       double* z, double* w);
+  // M_FF z_F = -q_F for a symmetric positive semidefinite M_FF, z_i = 0 where rows depend on those before; then
+  // w = q + M z. z: of the k members of F. Scratch: k + 1 padded columns and one more.
+  void (*solve_active)(const LcpMatrix& M, const double* q, const int* F, int k, double* table, double* out, double* z,
+                       double* w);
   // max_i |min(m z_i, w_i)| with w = q + M z, and scale = max_i (|q_i| + sum_j |M_ij z_j|).
   double (*residual)(const LcpMatrix& M, const double* q, const double* z, double m, double& scale);
   double (*largest)(const LcpMatrix& M);  // max |M_ij|; no number if one is not finite
