@@ -35,10 +35,11 @@ constexpr double kAlone = 0.25;    // of others: increments of one contact
 constexpr double kNone = 0.35;     // contacts of other increments that have no allowance
 constexpr double kWhole = 0.5;     // allowances that are all of `step`
 constexpr double kDecades = 2.6;   // others: log-uniform over so many decades
+constexpr double kListed = 0.02;   // increments that pick one of all solutions, of small problems
 constexpr double kSearched = 0.5;  // share of the samples that searches extremes
 constexpr size_t kClimbers = 64;   // at most, best trajectories from which a direction is searched
 constexpr int kTries = 6;          // of each of them before the worse half is left
-constexpr double kNiche = 0.1;    // of |v_0|_M: nearer outcomes are not searched from twice
+constexpr double kNiche = 0.1;     // of |v_0|_M: nearer outcomes are not searched from twice
 
 // The choices of a trajectory, so that it can be repeated and changed.
 struct Program {
@@ -46,41 +47,47 @@ struct Program {
   explicit Program(int contacts) : m(static_cast<size_t>(contacts)) {}
   size_t m = 0;
   std::vector<int> contact;
-  std::vector<std::uint64_t> covering;
+  std::vector<Increment::Pick> pick;
+  std::vector<std::uint64_t> seed;
   std::vector<double> caps;  // m for each increment
 
   size_t size() const { return contact.size(); }
   void clear() {
     contact.clear();
-    covering.clear();
+    pick.clear();
+    seed.clear();
     caps.clear();
   }
   void resize(size_t n) {
     contact.resize(n);
-    covering.resize(n);
+    pick.resize(n);
+    seed.resize(n);
     caps.resize(n * m);
   }
   void push(int i) {
     contact.push_back(i);
-    covering.push_back(0);
+    pick.push_back(Increment::Pick::ones);
+    seed.push_back(0);
     caps.resize(caps.size() + m, 0.0);
   }
   void erase(size_t k) {
     const auto at = [](auto& x, size_t i) { return x.begin() + static_cast<std::ptrdiff_t>(i); };
     contact.erase(at(contact, k));
-    covering.erase(at(covering, k));
+    pick.erase(at(pick, k));
+    seed.erase(at(seed, k));
     caps.erase(at(caps, k * m), at(caps, (k + 1) * m));
   }
   void rotate(size_t k) {  // the last increment becomes number k
     const auto at = [](auto& x, size_t i) { return x.begin() + static_cast<std::ptrdiff_t>(i); };
     std::rotate(at(contact, k), contact.end() - 1, contact.end());
-    std::rotate(at(covering, k), covering.end() - 1, covering.end());
+    std::rotate(at(pick, k), pick.end() - 1, pick.end());
+    std::rotate(at(seed, k), seed.end() - 1, seed.end());
     std::rotate(at(caps, k * m), caps.end() - static_cast<std::ptrdiff_t>(m), caps.end());
   }
   double* caps_of(size_t k) { return caps.data() + k * m; }
   Increment increment(size_t k) const {
     const double* c = caps.data() + k * m;
-    return {contact[k], covering[k], contact[k] < 0 ? c : c + contact[k]};
+    return {contact[k], contact[k] < 0 ? c : c + contact[k], pick[k], seed[k]};
   }
 };
 
@@ -127,7 +134,7 @@ class Explorer {
   // Algorithm 2: one small increment of all contacts.
   End close(std::vector<Eigen::VectorXd>* path) {
     if (options_.closing == 0) return End::unfinished;
-    if (!walker.advance({-1, 0, closing_.data()})) return End::failed;
+    if (!walker.advance({-1, closing_.data()})) return End::failed;
     if (path) path->push_back(walker.y());
     return walker.approaching() ? End::unfinished : End::finished;
   }
@@ -144,7 +151,15 @@ class Explorer {
     double* caps = program.caps_of(program.size() - 1);
     for (size_t i = 0; i < program.m; ++i) caps[i] = together_ ? step_ * random.uniform() : share(random);
     if (!together_) caps[any] = allowance(random);  // something moves
-    if (options_.vary_solutions) program.covering.back() = random.bits() | 1;
+    pick_solution(random, program.size() - 1);
+  }
+
+  // Of several solutions. Lemke's algorithm does not come upon all of them; listing takes some hundred times as long.
+  void pick_solution(RandomStream& random, size_t k) {
+    if (!options_.vary_solutions) return;
+    const bool listed = options_.sampler == OutcomeSampler::persistent && random.chance(kListed);
+    program.pick[k] = listed ? Increment::Pick::listed : Increment::Pick::drawn;
+    program.seed[k] = random.bits();
   }
 
   double share(RandomStream& random) const { return random.chance(kNone) ? 0 : allowance(random); }
@@ -183,7 +198,7 @@ class Explorer {
       for (size_t i = 0; i < program.m; ++i) fresh[i] = share(random);
       program.rotate(k);
     } else if (kind < 0.92 && options_.vary_solutions) {
-      program.covering[k] = random.bits() | 1;
+      pick_solution(random, k);
     } else {
       program.resize(k);
     }
