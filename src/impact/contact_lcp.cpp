@@ -1,10 +1,16 @@
 #include "impact/contact_lcp.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <numbers>
 #include <numeric>
 
+#include "scree/error.h"
+
 namespace scree {
+
+constexpr int kMaxSize = 3000;  // 72 MB, and the work of a pivot is its square
 
 ContactLcp::ContactLcp(const ImpactProblem& problem, int friction_directions, const std::vector<int>& contacts)
     : t_(problem.mu.size() > 0 ? problem.tangents() : 0), contacts_(contacts), cholesky_(problem.M) {
@@ -14,6 +20,9 @@ ContactLcp::ContactLcp(const ImpactProblem& problem, int friction_directions, co
   }
   m_ = static_cast<int>(contacts_.size());
   k_ = t_ == 0 ? 0 : t_ == 1 ? 2 : friction_directions;
+  if (size(true) > kMaxSize)
+    throw InputError(fmt::format("Jn: {} contacts with {} directions of friction make {} unknowns, expected at most {}",
+                                 m_, k_, size(true), kMaxSize));
   D_.resize(t_, k_);
   for (int k = 0; k < k_; ++k) {
     const double angle = 2 * std::numbers::pi * k / k_;

@@ -15,7 +15,8 @@ namespace scree {
 
 class ContactLcp {
  public:
-  // A problem that is valid. `contacts`: which of its contacts take part, all if empty.
+  // A problem that is valid. `contacts`: which of its contacts take part, all if empty. Throws InputError if they are
+  // too many.
   ContactLcp(const ImpactProblem& problem, int friction_directions, const std::vector<int>& contacts = {});
 
   int dofs() const { return static_cast<int>(J_.cols()); }

@@ -98,7 +98,7 @@ void Lemke::start(const Eigen::Ref<const Eigen::MatrixXd>& M, const Eigen::Ref<c
   Column d = column(n_);
   for (int i = 0; i < n_; ++i) {
     const double spread = std::fmod(0.618033988749895 * attempt * (i + 1), 1.0);  // in [0, 1), evenly
-    d(i) = attempt > 0 ? 0.5 + spread : covering ? covering[i] : 1;
+    d(i) = attempt > 0 ? 0.5 + spread : covering ? row_scale_(i) * covering[i] : 1;
     basic_(i) = row_(i) = i;
     row_(n_ + i) = -1;
     nonbasic_(i) = n_ + i;

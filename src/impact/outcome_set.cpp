@@ -1,0 +1,639 @@
+// Explores the outcomes of set-valued impacts: Algorithms 1 and 2 of the dissertation (`uniform`), and trajectories
+// that stay with a choice, followed by a search for extremes (`persistent`).
+#include "scree/outcome_set.h"
+
+#include <fmt/format.h>
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <Eigen/SVD>
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <map>
+#include <mutex>
+
+#include "impact/impulse_bound.h"
+#include "impact/laws.h"
+#include "impact/random.h"
+#include "impact/routh_set.h"
+#include "model/names.h"
+#include "scree/error.h"
+
+namespace scree {
+namespace {
+
+constexpr const char* kSamplers[] = {"uniform", "persistent"};
+constexpr double kMoves = 1e-6;    // relative: slower contacts are at rest
+constexpr long kChunk = 256;       // trajectories a task
+constexpr int kMostContacts = 60;  // of the persistent sampler's searches: one for every row of Jn and Jt
+// Of the persistent sampler:
+constexpr double kAlone = 0.75;    // increments of one contact
+constexpr double kWhole = 0.4;     // allowances that are all of `step`
+constexpr double kDecades = 2.6;   // others: log-uniform over so many decades
+constexpr double kSearched = 0.5;  // share of the samples that searches extremes
+constexpr size_t kElite = 4;       // best trajectories that are kept for each direction
+
+// The choices of a trajectory, so that it can be repeated and changed.
+struct Program {
+  explicit Program(int contacts = 0) : m(static_cast<size_t>(contacts)) {}
+  size_t m;
+  std::vector<int> contact;
+  std::vector<std::uint64_t> covering;
+  std::vector<double> caps;  // m for each increment
+
+  size_t size() const { return contact.size(); }
+  void clear() {
+    contact.clear();
+    covering.clear();
+    caps.clear();
+  }
+  void resize(size_t n) {
+    contact.resize(n);
+    covering.resize(n);
+    caps.resize(n * m);
+  }
+  void push(int i) {
+    contact.push_back(i);
+    covering.push_back(0);
+    caps.resize(caps.size() + m, 0.0);
+  }
+  void erase(size_t k) {
+    const auto at = [](auto& x, size_t i) { return x.begin() + static_cast<std::ptrdiff_t>(i); };
+    contact.erase(at(contact, k));
+    covering.erase(at(covering, k));
+    caps.erase(at(caps, k * m), at(caps, (k + 1) * m));
+  }
+  double* caps_of(size_t k) { return caps.data() + k * m; }
+  Increment increment(size_t k) const {
+    const double* c = caps.data() + k * m;
+    return {contact[k], covering[k], contact[k] < 0 ? c : c + contact[k]};
+  }
+};
+
+enum class End { finished, unfinished, failed };
+
+// Runs trajectories on one thread.
+class Explorer {
+ public:
+  Explorer(const RouthSystem& system, const OutcomeOptions& options, double step, double closing)
+      : system_(system), options_(options), step_(step), walker(system), program(system.contacts()) {
+    closing_.assign(static_cast<size_t>(system.contacts()), closing);
+    approaching_.reserve(closing_.size());
+  }
+
+  // Draws every choice.
+  End sample(RandomStream& random, std::vector<Eigen::VectorXd>* path) {
+    program.clear();
+    return run(random, path);
+  }
+
+  // Follows `program`, leaves out what has become idle, then draws.
+  End run(RandomStream& random, std::vector<Eigen::VectorXd>* path) {
+    walker.start();
+    if (path) path->assign(1, walker.y());
+    size_t k = 0;
+    while (walker.approaching()) {
+      if (walker.increments() >= options_.max_steps) return close(path);
+      while (k < program.size() && idle(program.contact[k])) program.erase(k);
+      if (k == program.size()) draw(random);
+      if (!walker.advance(program.increment(k))) return End::failed;
+      if (path) path->push_back(walker.y());
+      ++k;
+    }
+    program.resize(k);
+    return End::finished;
+  }
+
+ private:
+  bool idle(int contact) const {
+    return contact >= 0 && walker.normal_velocity()(contact) >= -system_.separated(contact);
+  }
+
+  // Algorithm 2: one small increment of all contacts.
+  End close(std::vector<Eigen::VectorXd>* path) {
+    if (options_.closing == 0) return End::unfinished;
+    if (!walker.advance({-1, 0, closing_.data()})) return End::failed;
+    if (path) path->push_back(walker.y());
+    return walker.approaching() ? End::unfinished : End::finished;
+  }
+
+  void draw(RandomStream& random) {
+    const bool all = options_.sampler == OutcomeSampler::uniform || system_.contacts() == 1 || !random.chance(kAlone);
+    int contact = -1;
+    if (!all) {
+      approaching_.clear();
+      for (int i = 0; i < system_.contacts(); ++i)
+        if (!idle(i)) approaching_.push_back(i);
+      contact = approaching_[static_cast<size_t>(random.below(static_cast<int>(approaching_.size())))];
+    }
+    program.push(contact);
+    double* caps = program.caps_of(program.size() - 1);
+    if (options_.sampler == OutcomeSampler::uniform) {
+      for (size_t i = 0; i < program.m; ++i) caps[i] = step_ * random.uniform();
+    } else {
+      for (size_t i = 0; i < program.m; ++i) caps[i] = allowance(random);
+      if (all && random.chance(0.5)) {  // in the ratios of a uniform draw
+        const double size = allowance(random);
+        for (size_t i = 0; i < program.m; ++i) caps[i] = size * (1 - random.uniform());
+      }
+    }
+    if (options_.vary_solutions) program.covering.back() = random.bits() | 1;
+  }
+
+  double allowance(RandomStream& random) const {
+    return random.chance(kWhole) ? step_ : step_ * std::pow(10, -kDecades * random.uniform());
+  }
+
+  // A small or large change of one choice.
+ public:
+  void mutate(RandomStream& random) {
+    if (program.size() == 0) return;
+    const size_t k = static_cast<size_t>(random.below(static_cast<int>(program.size())));
+    double* caps = program.caps_of(k);
+    const double kind = random.uniform();
+    if (kind < 0.6) {
+      const double size = std::pow(10, -4 * random.uniform());
+      for (size_t i = 0; i < program.m; ++i)
+        caps[i] = std::min(step_, caps[i] * std::exp(size * (2 * random.uniform() - 1)));
+    } else if (kind < 0.7) {
+      program.contact[k] = random.below(system_.contacts() + 1) - 1;
+      for (size_t i = 0; i < program.m; ++i) caps[i] = allowance(random);
+    } else if (kind < 0.8) {
+      program.erase(k);
+    } else if (kind < 0.9 && options_.vary_solutions) {
+      program.covering[k] = random.bits() | 1;
+    } else {
+      program.resize(k);
+    }
+  }
+
+ private:
+  const RouthSystem& system_;
+  const OutcomeOptions& options_;
+  double step_;
+  std::vector<double> closing_;
+  std::vector<int> approaching_;
+
+ public:
+  RouthWalker walker;
+  Program program;
+};
+
+// Seeds of trajectories: those of samples and those of searches share no numbers.
+std::uint64_t sample_stream(long index) { return 2 * static_cast<std::uint64_t>(index); }
+std::uint64_t search_stream(long index) { return 2 * static_cast<std::uint64_t>(index) + 1; }
+
+struct Tally {
+  long finished = 0, unfinished = 0, failed = 0, increments = 0, at_rest = 0;
+  int most_increments = 0;
+  double largest_impulse = 0, worst_residual = 0, largest_gain = 0;
+  double least_energy = std::numeric_limits<double>::infinity(), most_energy = 0;
+  std::map<std::vector<ContactMode>, long> modes;
+
+  void add(const Tally& other) {
+    finished += other.finished;
+    unfinished += other.unfinished;
+    failed += other.failed;
+    increments += other.increments;
+    at_rest += other.at_rest;
+    most_increments = std::max(most_increments, other.most_increments);
+    largest_impulse = std::max(largest_impulse, other.largest_impulse);
+    worst_residual = std::max(worst_residual, other.worst_residual);
+    largest_gain = std::max(largest_gain, other.largest_gain);
+    least_energy = std::min(least_energy, other.least_energy);
+    most_energy = std::max(most_energy, other.most_energy);
+    for (const auto& [mode, count] : other.modes) modes[mode] += count;
+  }
+};
+
+// What the trajectories of one task found.
+struct Found {
+  Tally tally;
+  Eigen::MatrixXd y;  // columns: outcomes
+  std::vector<std::vector<Eigen::VectorXd>> paths;
+};
+
+class Sampling {
+ public:
+  Sampling(const ImpactProblem& problem, const OutcomeOptions& options, const std::function<bool(long, long)>& progress)
+      : problem_(problem),
+        options_(options),
+        progress_(progress),
+        system_(problem, options.friction_directions, options.separated) {
+    const double e = problem.restitution.size() > 0 ? problem.restitution.maxCoeff() : 0;
+    if (e > 0) blend_with_reflections(e);
+    choose_directions();
+    choose_step();
+  }
+
+  OutcomeSet run() {
+    const bool search = options_.sampler == OutcomeSampler::persistent && directions_.rows() > 0;
+    const long searches = search ? static_cast<long>(kSearched * static_cast<double>(options_.samples)) : 0;
+    const long drawn = options_.samples - searches;
+    sample(drawn);
+    if (!stopped_) find_best();
+    if (searches > 0 && !stopped_) search_extremes(searches);
+    return collect();
+  }
+
+ private:
+  int contacts() const { return system_.contacts(); }
+
+  // (1 - e) inelastic + e reflections: in the cone and within the energy, as both are convex.          theory (14.13)
+  void blend_with_reflections(double e) {
+    for (Eigen::Index i = 0; i < problem_.restitution.size(); ++i)
+      if (problem_.restitution(i) != e)
+        throw InputError(
+            fmt::format("restitution[{}]: {}, expected {} as of other contacts: outcome sets have one for all", i,
+                        problem_.restitution(i), e));
+    ImpactProblem elastic = problem_;
+    elastic.restitution.resize(0);
+    ImpactOptions law;
+    law.law = ImpactLaw::reflections;
+    const ImpactResult result = resolve_elastic(elastic, law);
+    if (result.status != ImpactStatus::resolved)
+      throw InputError(fmt::format("restitution: {}, expected 0 where reflections do not end ({})", e,
+                                   impact_status_name(result.status)));
+    restitution_ = e;
+    elastic_y_ = system_.all.to_y(result.v);
+  }
+  void blend(Eigen::Ref<Eigen::VectorXd> y) const {
+    if (restitution_ > 0) y = (1 - restitution_) * y + restitution_ * elastic_y_;
+  }
+
+  // c.v = (L^-1 c).y
+  void choose_directions() {
+    directions_ = options_.directions;
+    if (directions_.size() == 0) {
+      const Eigen::Index rows = problem_.Jn.rows() + problem_.Jt.rows();
+      directions_.resize(2 * rows, problem_.dofs());
+      for (Eigen::Index i = 0; i < rows; ++i) {
+        const bool normal = i < problem_.Jn.rows();
+        directions_.row(2 * i) = normal ? problem_.Jn.row(i) : problem_.Jt.row(i - problem_.Jn.rows());
+        directions_.row(2 * i + 1) = -directions_.row(2 * i);
+      }
+      if (contacts() > kMostContacts) directions_.resize(0, problem_.dofs());
+    }
+    const Eigen::LLT<Eigen::MatrixXd> cholesky(problem_.M);
+    directions_y_ = cholesky.matrixL().solve(directions_.transpose()).transpose();
+    tangents_y_ = cholesky.matrixL().solve(problem_.Jt.transpose()).transpose();
+    generators_ = impulse_generators(system_.all, problem_);
+    impulse_ = bound_impulse(generators_);
+  }
+
+  void choose_step() {
+    step_ = options_.step;
+    if (step_ == 0) {  // half the bound; or what would stop the softest contact alone
+      const double softest = system_.all.J().topRows(contacts()).rowwise().norm().minCoeff();
+      step_ = impulse_.exists ? impulse_.r.norm() * system_.speed : system_.speed / softest;
+    }
+    if (!(step_ > 0)) step_ = 1;  // nothing moves
+    if (options_.closing > 0) {
+      const Eigen::MatrixXd J = system_.all.J();  // psi = sigma_max(M^-1 J^T) m (1 + max mu) + 1, Algorithm 2
+      const double sigma = Eigen::JacobiSVD<Eigen::MatrixXd>(J).singularValues()(0);
+      const double mu = problem_.mu.size() > 0 ? problem_.mu.maxCoeff() : 0;
+      closing_ = options_.closing / (3 * (sigma * contacts() * (1 + mu) + 1));
+    }
+  }
+
+  template <class Body> void in_parallel(long tasks, Body&& body) {
+    const tbb::global_control control(tbb::global_control::max_allowed_parallelism,
+                                      static_cast<size_t>(options_.threads));
+    tbb::task_arena arena(options_.threads);
+    std::atomic<long> next = 0;
+    arena.execute([&] {
+      tbb::parallel_for(
+          0, options_.threads,
+          [&](int) {
+            Explorer explorer(system_, options_, step_, closing_);
+            for (long task = next++; task < tasks && !stopped_; task = next++) body(explorer, task);
+          },
+          tbb::simple_partitioner{});
+    });
+  }
+
+  void report(long done) {
+    if (!progress_) return;
+    const std::lock_guard lock(mutex_);
+    done_ += done;
+    if (!progress_(done_, options_.samples)) stopped_ = true;
+  }
+
+  void count(const RouthWalker& walker, Eigen::Ref<Eigen::VectorXd> y, Tally& tally, std::vector<ContactMode>& mode) {
+    blend(y);
+    ++tally.finished;
+    tally.most_increments = std::max(tally.most_increments, walker.increments());
+    tally.largest_impulse = std::max(tally.largest_impulse, walker.impulse());
+    const double energy = y.squaredNorm();
+    tally.least_energy = std::min(tally.least_energy, energy);
+    tally.most_energy = std::max(tally.most_energy, energy);
+    bool rest = true;
+    const int t = problem_.tangents();
+    for (int i = 0; i < contacts(); ++i) {
+      const auto normal = system_.all.J().row(i);
+      ContactMode& m = mode[static_cast<size_t>(i)];
+      m = ContactMode::stick;
+      for (int k = t * i; k < t * (i + 1); ++k)
+        if (std::abs(tangents_y_.row(k).dot(y)) > kMoves * tangents_y_.row(k).norm() * system_.speed)
+          m = ContactMode::slide;
+      if (normal.dot(y) > kMoves * normal.norm() * system_.speed) m = ContactMode::open;
+      rest = rest && m == ContactMode::stick;
+    }
+    tally.at_rest += rest;
+    ++tally.modes[mode];
+  }
+
+  void finish(const Explorer& explorer, Tally& tally) {
+    tally.worst_residual = explorer.walker.worst_residual;
+    tally.largest_gain = explorer.walker.largest_gain;
+  }
+
+  void sample(long samples) {
+    drawn_ = samples;
+    found_.resize(static_cast<size_t>((samples + kChunk - 1) / kChunk));
+    in_parallel(static_cast<long>(found_.size()), [&](Explorer& explorer, long task) {
+      const long first = task * kChunk, last = std::min(samples, first + kChunk);
+      Found found;
+      found.y.resize(problem_.dofs(), last - first);
+      std::vector<ContactMode> mode(static_cast<size_t>(contacts()));
+      std::vector<Eigen::VectorXd> path;
+      for (long index = first; index < last; ++index) {
+        RandomStream random(options_.seed, sample_stream(index));
+        const bool keep = index < options_.paths;
+        const End end = explorer.sample(random, keep ? &path : nullptr);
+        found.tally.increments += explorer.walker.increments();
+        found.tally.unfinished += end == End::unfinished;
+        found.tally.failed += end == End::failed;
+        if (end != End::finished) continue;
+        auto y = found.y.col(found.tally.finished);
+        y = explorer.walker.y();
+        count(explorer.walker, y, found.tally, mode);
+        if (keep) found.paths.push_back(path);
+        if (keep && restitution_ > 0) found.paths.back().push_back(y);
+      }
+      finish(explorer, found.tally);
+      found.y.conservativeResize(Eigen::NoChange, found.tally.finished);
+      found_[static_cast<size_t>(task)] = std::move(found);
+      report(last - first);
+    });
+  }
+
+  struct Candidate {
+    double value = 0;
+    Program program;
+  };
+
+  // The best samples in every direction, as programs: trajectories are run again from their seeds.
+  void find_best() {
+    const size_t directions = static_cast<size_t>(directions_y_.rows());
+    struct Rank {
+      double value;
+      long index;
+    };
+    std::vector<std::vector<Rank>> best(directions);
+    if (directions == 0) return;
+    long index = 0;
+    for (const Found& found : found_) {
+      const Eigen::MatrixXd values = directions_y_ * found.y;
+      for (Eigen::Index k = 0; k < values.cols(); ++k, ++index)
+        for (size_t c = 0; c < directions; ++c) {
+          std::vector<Rank>& list = best[c];
+          const double value = values(static_cast<Eigen::Index>(c), k);
+          if (list.size() == kElite && !(value > list.back().value)) continue;
+          if (std::any_of(list.begin(), list.end(), [&](const Rank& r) { return r.value == value; })) continue;
+          if (list.size() == kElite) list.pop_back();
+          const auto at = std::find_if(list.begin(), list.end(), [&](const Rank& r) { return value > r.value; });
+          list.insert(at, {value, index});
+        }
+    }
+    elite_.assign(directions, {});
+    extremes_.assign(directions, {});
+    for (size_t c = 0; c < directions; ++c) {
+      for (const Rank& rank : best[c]) elite_[c].push_back({rank.value, Program(contacts())});
+    }
+    in_parallel(static_cast<long>(directions), [&](Explorer& explorer, long c) {
+      for (size_t e = 0; e < elite_[static_cast<size_t>(c)].size(); ++e)
+        replay(explorer, best[static_cast<size_t>(c)][e].index, static_cast<size_t>(c), e);
+    });
+  }
+
+  void replay(Explorer& explorer, long outcome, size_t c, size_t e) {
+    size_t task = 0;
+    while (outcome >= found_[task].tally.finished) outcome -= found_[task++].tally.finished;
+    for (long index = static_cast<long>(task) * kChunk;; ++index) {
+      RandomStream random(options_.seed, sample_stream(index));
+      if (explorer.sample(random, nullptr) != End::finished) continue;
+      if (outcome-- > 0) continue;
+      elite_[c][e].program = explorer.program;
+      if (e == 0) record(explorer, c);
+      return;
+    }
+  }
+
+  // Runs the program at hand once more for its path.
+  void record(Explorer& explorer, size_t c) {
+    RandomStream none(0, 0);
+    std::vector<Eigen::VectorXd> path;
+    const Program kept = explorer.program;
+    explorer.run(none, &path);
+    explorer.program = kept;
+    Eigen::VectorXd y = explorer.walker.y();
+    blend(y);
+    OutcomeExtreme& extreme = extremes_[c];
+    extreme.value = directions_y_.row(static_cast<Eigen::Index>(c)).dot(y);
+    extreme.v = system_.all.to_v(y);
+    if (restitution_ > 0) path.push_back(y);
+    extreme.path.clear();
+    for (const Eigen::VectorXd& point : path) extreme.path.push_back(system_.all.to_v(point));
+  }
+
+  // Changes one choice at a time and keeps what is better, from the best few of each direction.
+  void search_extremes(long searches) {
+    const long directions = directions_y_.rows();
+    std::vector<Found> found(static_cast<size_t>(directions));
+    in_parallel(directions, [&](Explorer& explorer, long c) {
+      const long first = searches * c / directions, last = searches * (c + 1) / directions;
+      std::vector<Candidate>& elite = elite_[static_cast<size_t>(c)];
+      Found& mine = found[static_cast<size_t>(c)];
+      mine.y.resize(problem_.dofs(), last - first);
+      std::vector<ContactMode> mode(static_cast<size_t>(contacts()));
+      for (long index = first; index < last; ++index) {
+        RandomStream random(options_.seed, search_stream(index));
+        if (elite.empty()) {
+          explorer.program.clear();
+        } else {  // the best one more often than the others
+          const double u = random.uniform();
+          explorer.program = elite[static_cast<size_t>(u * u * static_cast<double>(elite.size()))].program;
+          explorer.mutate(random);
+        }
+        const End end = explorer.run(random, nullptr);
+        mine.tally.increments += explorer.walker.increments();
+        mine.tally.unfinished += end == End::unfinished;
+        mine.tally.failed += end == End::failed;
+        if (end != End::finished) continue;
+        auto y = mine.y.col(mine.tally.finished);
+        y = explorer.walker.y();
+        count(explorer.walker, y, mine.tally, mode);
+        const double value = directions_y_.row(c).dot(y);
+        const auto at = std::find_if(elite.begin(), elite.end(), [&](const Candidate& x) { return value >= x.value; });
+        const bool first_place = at == elite.begin();
+        if (at != elite.end() && at->value == value) continue;
+        if (at == elite.end() && elite.size() == kElite) continue;
+        elite.insert(at, {value, explorer.program});
+        if (elite.size() > kElite) elite.pop_back();
+        if (first_place) record(explorer, static_cast<size_t>(c));
+      }
+      finish(explorer, mine.tally);
+      mine.y.conservativeResize(Eigen::NoChange, mine.tally.finished);
+      report(last - first);
+    });
+    for (Found& each : found) found_.push_back(std::move(each));
+  }
+
+  OutcomeSet collect() {
+    OutcomeSet set;
+    set.step = step_;
+    set.samples = options_.samples;
+    set.interrupted = stopped_;
+    Tally tally;
+    for (const Found& found : found_) tally.add(found.tally);
+    set.finished = tally.finished;
+    set.unfinished = tally.unfinished;
+    set.failed = tally.failed;
+    if (stopped_) set.samples = tally.finished + tally.unfinished + tally.failed;
+    set.increments = tally.increments;
+    set.most_increments = tally.most_increments;
+    set.at_rest = tally.at_rest;
+    set.largest_gain = tally.largest_gain;
+    set.worst_residual = tally.worst_residual;
+    set.largest_impulse = tally.largest_impulse;
+    const double energy = system_.y0.squaredNorm();
+    if (tally.finished > 0 && energy > 0) set.energy_ratio = {tally.least_energy / energy, tally.most_energy / energy};
+    for (const auto& [mode, count] : tally.modes) set.modes.push_back({mode, count});
+    std::stable_sort(set.modes.begin(), set.modes.end(),
+                     [](const OutcomeMode& a, const OutcomeMode& b) { return a.count > b.count; });
+    set.v.resize(problem_.dofs(), tally.finished);
+    Eigen::Index column = 0;
+    for (Found& found : found_) {
+      for (Eigen::Index k = 0; k < found.y.cols(); ++k) set.v.col(column++) = system_.all.to_v(found.y.col(k));
+      for (std::vector<Eigen::VectorXd>& path : found.paths) {
+        for (Eigen::VectorXd& point : path) point = system_.all.to_v(point);
+        set.paths.push_back(std::move(path));
+      }
+      found = {};
+    }
+    set.extremes = std::move(extremes_);
+    for (size_t c = 0; c < set.extremes.size(); ++c) {
+      OutcomeExtreme& extreme = set.extremes[c];
+      const Eigen::VectorXd direction = directions_y_.row(static_cast<Eigen::Index>(c)).transpose();
+      extreme.direction = directions_.row(static_cast<Eigen::Index>(c)).transpose();
+      extreme.bound = outer_bound(generators_, system_.all.J().topRows(contacts()), system_.y0, direction, impulse_);
+    }
+    set.r = Eigen::VectorXd::Zero(problem_.dofs());
+    if (impulse_.exists) {
+      set.r_norm = impulse_.r.norm();
+      set.impulse_bound = 2 * set.r_norm * system_.speed;
+      set.r = Eigen::LLT<Eigen::MatrixXd>(problem_.M).matrixL() * impulse_.r;
+    }
+    return set;
+  }
+
+  const ImpactProblem& problem_;
+  const OutcomeOptions& options_;
+  const std::function<bool(long, long)>& progress_;
+  RouthSystem system_;
+  Eigen::MatrixXd directions_, directions_y_, tangents_y_, generators_;
+  ImpulseBound impulse_;
+  double step_ = 0, closing_ = 0, restitution_ = 0;
+  Eigen::VectorXd elastic_y_;
+  std::vector<Found> found_;
+  std::vector<std::vector<Candidate>> elite_;  // best first
+  std::vector<OutcomeExtreme> extremes_;
+  long drawn_ = 0, done_ = 0;
+  std::atomic<bool> stopped_ = false;
+  std::mutex mutex_;
+};
+
+}  // namespace
+
+const char* outcome_sampler_name(OutcomeSampler sampler) { return kSamplers[static_cast<int>(sampler)]; }
+
+OutcomeSampler outcome_sampler_from_name(const std::string& name) {
+  const std::vector<std::string> names(std::begin(kSamplers), std::end(kSamplers));
+  for (size_t k = 0; k < names.size(); ++k)
+    if (name == names[k]) return static_cast<OutcomeSampler>(k);
+  throw InputError(fmt::format("unknown sampler \"{}\"{}", name, suggestion(name, names)));
+}
+
+void OutcomeOptions::validate(const ImpactProblem& problem) const {
+  const auto fail = [](const char* name, auto value, const std::string& expected) {
+    throw InputError(fmt::format("{}: {}, expected {}", name, value, expected));
+  };
+  const long most = kMaxNumbers / std::max(1, problem.dofs());
+  if (samples < 1 || samples > most) fail("samples", samples, fmt::format("1 to {}", most));
+  if (!(step >= 0 && step <= 1e30)) fail("step", step, "a number >= 0 [N s]");
+  if (max_steps < 1) fail("max_steps", max_steps, "at least 1");
+  if (!(closing >= 0 && closing <= 1e30)) fail("closing", closing, "a number >= 0");
+  if (friction_directions < 3 || friction_directions > 64) fail("friction_directions", friction_directions, "3 to 64");
+  if (!(separated >= 1e-14 && separated <= 1e-3)) fail("separated", separated, "a number in [1e-14, 1e-3]");
+  if (threads < 1 || threads > 1024) fail("threads", threads, "1 to 1024");
+  if (paths < 0) fail("paths", paths, "at least 0");
+  if (directions.size() > 0 && directions.cols() != problem.dofs())
+    fail("directions", directions.cols(), fmt::format("{} columns, one a dof", problem.dofs()));
+  if (!directions.allFinite()) fail("directions", "a number that is not finite", "finite numbers");
+}
+
+std::string OutcomeMode::name() const {
+  constexpr const char* kVerbs[] = {"sticks", "slides", "opens"};
+  std::string text;
+  for (size_t i = 0; i < contacts.size(); ++i) {
+    const std::string label = contacts.size() <= 26 ? std::string(1, static_cast<char>('A' + i)) : fmt::format("{}", i);
+    text += fmt::format("{}{} {}", i > 0 ? ", " : "", label, kVerbs[static_cast<size_t>(contacts[i])]);
+  }
+  return text;
+}
+
+Interval OutcomeSet::range(const Eigen::VectorXd& c) const {
+  if (v.cols() == 0) return {std::nan(""), std::nan("")};
+  const Eigen::VectorXd values = v.transpose() * c;
+  return {values.minCoeff(), values.maxCoeff()};
+}
+
+// Andrew's monotone chain.
+Eigen::MatrixXd OutcomeSet::hull(const Eigen::VectorXd& a, const Eigen::VectorXd& b) const {
+  using Point = std::array<double, 2>;
+  std::vector<Point> points(static_cast<size_t>(v.cols()));
+  for (Eigen::Index k = 0; k < v.cols(); ++k) points[static_cast<size_t>(k)] = {a.dot(v.col(k)), b.dot(v.col(k))};
+  std::sort(points.begin(), points.end());
+  points.erase(std::unique(points.begin(), points.end()), points.end());
+  std::vector<Point> corners;
+  const auto turn = [](const Point& o, const Point& p, const Point& q) {
+    return (p[0] - o[0]) * (q[1] - o[1]) - (p[1] - o[1]) * (q[0] - o[0]);
+  };
+  for (int side = 0; side < 2 && points.size() > 2; ++side) {
+    const size_t first = corners.size();
+    for (const Point& p : points) {
+      while (corners.size() >= first + 2 && turn(corners[corners.size() - 2], corners.back(), p) <= 0)
+        corners.pop_back();
+      corners.push_back(p);
+    }
+    corners.pop_back();
+    std::reverse(points.begin(), points.end());
+  }
+  if (points.size() <= 2) corners = points;
+  Eigen::MatrixXd out(2, static_cast<Eigen::Index>(corners.size()));
+  for (size_t k = 0; k < corners.size(); ++k) out.col(static_cast<Eigen::Index>(k)) << corners[k][0], corners[k][1];
+  return out;
+}
+
+OutcomeSet sample_outcomes(const ImpactProblem& problem, const OutcomeOptions& options,
+                           const std::function<bool(long, long)>& progress) {
+  problem.validate();
+  options.validate(problem);
+  return Sampling(problem, options, progress).run();
+}
+
+}  // namespace scree

@@ -1,0 +1,80 @@
+#include "impact/routh_set.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "impact/random.h"
+
+namespace scree {
+namespace {
+
+constexpr int kOctaves = 8;  // entries of a covering vector span that many powers of two
+
+}  // namespace
+
+RouthSystem::RouthSystem(const ImpactProblem& problem, int friction_directions, double separated_)
+    : all(problem, friction_directions), y0(all.to_y(problem.v)), speed(y0.norm()) {
+  for (int i = 0; i < contacts() && contacts() > 1; ++i)
+    single.emplace_back(problem, friction_directions, std::vector{i});
+  separated = separated_ * speed * all.J().topRows(contacts()).rowwise().norm();
+}
+
+RouthWalker::RouthWalker(const RouthSystem& system) : system_(system) {
+  const int n = system.all.size(true);
+  lemke_.reserve(n);
+  for (Eigen::VectorXd* x : {&q_, &z_, &covering_}) x->resize(n);
+  normal_velocity_.resize(system.contacts());
+  start();
+}
+
+void RouthWalker::start() {
+  y_ = system_.y0;
+  impulse_ = 0;
+  increments_ = 0;
+  update();
+}
+
+void RouthWalker::update() {
+  normal_velocity_.noalias() = system_.all.J().topRows(system_.contacts()) * y_;
+  energy_ = y_.squaredNorm();
+}
+
+bool RouthWalker::approaching() const {
+  for (int i = 0; i < system_.contacts(); ++i)
+    if (normal_velocity_(i) < -system_.separated(i)) return true;
+  return false;
+}
+
+bool RouthWalker::advance(const Increment& increment) {
+  const bool one = increment.contact >= 0 && system_.contacts() > 1;
+  const ContactLcp& lcp = one ? system_.single[static_cast<size_t>(increment.contact)] : system_.all;
+  const int n = lcp.size(true), m = lcp.contacts();
+  auto q = q_.head(n), z = z_.head(n);
+  lcp.right_side(y_, increment.caps, q);
+  // Normal velocities below what counts as approaching are rounding of zero, which the caller takes them for.
+  for (int i = 0; i < m; ++i) {
+    const double limit = system_.separated(one ? increment.contact : i);
+    if (std::abs(q(m + i)) <= limit) q(m + i) = 0;
+  }
+  LcpOptions options;
+  options.covering = covering_.data();
+  if (increment.covering == 0) {
+    covering_.head(n).setOnes();
+  } else {
+    RandomStream random(increment.covering, 0);
+    for (int i = 0; i < n; ++i)  // 2^(0 ... kOctaves), linear between powers of two
+      covering_(i) = std::ldexp(1 + random.uniform(), random.below(kOctaves));
+  }
+  const LcpReport report = lemke_.solve(lcp.W(), q, z, options);
+  if (!report.solved()) return false;
+  lcp.advance(z, true, y_);
+  impulse_ += z.segment(m, m).sum();
+  ++increments_;
+  worst_residual = std::max(worst_residual, report.residual);
+  const double before = energy_;
+  update();
+  largest_gain = std::max(largest_gain, (energy_ - before) / system_.y0.squaredNorm());
+  return true;
+}
+
+}  // namespace scree
