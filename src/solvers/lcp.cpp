@@ -1,13 +1,8 @@
 #include "solvers/lcp.h"
 
-#include <fmt/format.h>
-
-#include <Eigen/LU>
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-
-#include "scree/error.h"
 
 namespace scree {
 namespace {
@@ -245,45 +240,6 @@ LcpReport Lemke::solve(const Eigen::Ref<const Eigen::MatrixXd>& M, const Eigen::
     }
   }
   return report;
-}
-
-LcpSolutions enumerate_lcp_solutions(const Eigen::Ref<const Eigen::MatrixXd>& M,
-                                     const Eigen::Ref<const Eigen::VectorXd>& q, double tolerance) {
-  const int n = static_cast<int>(q.size());
-  if (n > 20) throw InputError(fmt::format("lcp: {} unknowns to enumerate, expected at most 20", n));
-  if (M.rows() != n || M.cols() != n)
-    throw InputError(fmt::format("lcp: a matrix of {} x {}, expected {} x {}", M.rows(), M.cols(), n, n));
-  if (!M.allFinite() || !q.allFinite()) throw InputError("lcp: a number is not finite, expected finite numbers");
-  LcpSolutions found;
-  std::vector<int> support;
-  for (unsigned set = 0; set < 1u << n; ++set) {
-    support.clear();
-    for (int i = 0; i < n; ++i)
-      if (set >> i & 1) support.push_back(i);
-    Eigen::VectorXd z = Eigen::VectorXd::Zero(n);
-    if (!support.empty()) {
-      const Eigen::MatrixXd basis = M(support, support);
-      const Eigen::PartialPivLU<Eigen::MatrixXd> lu(basis);
-      const auto pivots = lu.matrixLU().diagonal().cwiseAbs();
-      if (!(pivots.minCoeff() > 1e-12 * basis.cwiseAbs().maxCoeff())) {
-        ++found.singular;
-        continue;
-      }
-      Eigen::VectorXd solution = -q(support);
-      solution = lu.solve(solution);
-      z(support) = solution;
-    }
-    double scale = 0;
-    const double residual = lcp_residual(M, q, z, scale);
-    if (!(residual <= tolerance * scale)) continue;
-    z = z.cwiseMax(0);
-    const double size = z.lpNorm<Eigen::Infinity>();
-    const bool known = std::any_of(found.z.begin(), found.z.end(), [&](const Eigen::VectorXd& other) {
-      return (other - z).lpNorm<Eigen::Infinity>() <= 1e-7 * std::max(size, other.lpNorm<Eigen::Infinity>());
-    });
-    if (!known) found.z.push_back(z);
-  }
-  return found;
 }
 
 }  // namespace scree

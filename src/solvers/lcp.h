@@ -73,14 +73,37 @@ class Lemke {
   std::vector<int> ties_;
 };
 
-// All solutions with regular bases, by trying all 2^n supports of z: for problems that may have several.
-struct LcpSolutions {
-  std::vector<Eigen::VectorXd> z;  // no two within 1e-7 of each other, relative to the largest entry
-  int singular = 0;                // supports skipped: a face of solutions may hide there
+// ---- All solutions ----
+//
+// Solutions form a union of polyhedra, one for every choice of z_i = 0 or w_i = 0 for all i, faces of
+// { z >= 0, M z + q >= 0 }: points, and where the problem is degenerate continua.                          theory
+// (12.9)
+struct LcpEnumerationOptions {
+  double tolerance = 1e-10;  // > 0: solutions are accepted at the residual of LcpReport <= tolerance
+  long max_nodes = 1000000;  // >= 1: of the search, each some n^2 to n^3 multiplications
+  void validate() const;     // throws InputError
 };
-// n <= 20; 16 takes some 0.1 s. Solutions are accepted at the residual of LcpReport <= tolerance. Throws InputError.
-LcpSolutions enumerate_lcp_solutions(const Eigen::Ref<const Eigen::MatrixXd>& M,
-                                     const Eigen::Ref<const Eigen::VectorXd>& q, double tolerance = 1e-10);
+struct LcpContinuum {
+  std::vector<int> vertices;          // indices into LcpSolutionSet::z
+  std::vector<Eigen::VectorXd> rays;  // of largest entry 1: vertices + any multiples >= 0 of these are solutions, too
+  int dimension = 0;                  // > 0, of the hull of vertices and rays
+  bool bounded() const { return rays.empty(); }
+};
+struct LcpSolutionSet {
+  // Basic solutions: the vertices of all faces, in lexicographic order, no two within 1e-7 of each other relative to
+  // the largest entries of each unknown.
+  std::vector<Eigen::VectorXd> z;
+  // Faces of more than one point that are no part of larger ones. A solution is an element of `z` or of one of these.
+  std::vector<LcpContinuum> continua;
+  bool complete = false;  // the search went through all choices; else what was found until the budget was used up
+  long nodes = 0;
+  int rejected = 0;  // vertices dropped because their residual was above the tolerance: rounding is not harmless here
+};
+// Depth first over z_i = 0 or w_i = 0, choices that leave no feasible point are cut off by the simplex method. n <= 64.
+// Throws InputError.
+LcpSolutionSet enumerate_lcp_solutions(const Eigen::Ref<const Eigen::MatrixXd>& M,
+                                       const Eigen::Ref<const Eigen::VectorXd>& q,
+                                       const LcpEnumerationOptions& options = {});
 
 // The residual of LcpReport, times its scale, which is returned as well.
 double lcp_residual(const Eigen::Ref<const Eigen::MatrixXd>& M, const Eigen::Ref<const Eigen::VectorXd>& q,
