@@ -144,6 +144,31 @@ std::optional<std::vector<double>> TomlReader::numbers(const std::string& key, i
   return values;
 }
 
+std::optional<std::vector<double>> TomlReader::list(const std::string& key) const {
+  const toml::node* node = table_->get(key);
+  if (!node) return {};
+  if (!node->is_array()) fail_type(key, *node, "an array of numbers");
+  std::vector<double> values;
+  for (const toml::node& item : *node->as_array()) values.push_back(to_number(key, item));
+  return values;
+}
+
+std::optional<std::vector<std::vector<double>>> TomlReader::rows(const std::string& key) const {
+  const toml::node* node = table_->get(key);
+  if (!node) return {};
+  if (!node->is_array()) fail_type(key, *node, "an array of rows");
+  std::vector<std::vector<double>> result;
+  for (const toml::node& row : *node->as_array()) {
+    if (!row.is_array()) fail_type(key, row, fmt::format("row {} to be an array of numbers", result.size()));
+    std::vector<double>& values = result.emplace_back();
+    for (const toml::node& item : *row.as_array()) values.push_back(to_number(key, item));
+    if (values.size() != result[0].size())
+      fail(key, fmt::format("row {} has {} numbers, expected {} as row 0", result.size() - 1, values.size(),
+                            result[0].size()));
+  }
+  return result;
+}
+
 std::vector<std::string> TomlReader::keys() const {
   std::vector<std::pair<toml::source_position, std::string>> found;  // the table itself sorts by name
   for (const auto& [key, node] : *table_) found.emplace_back(key.source().begin, std::string(key.str()));

@@ -40,6 +40,9 @@ class TomlReader {
   // One number where `count` is 1, else an array of `count` numbers.
   std::optional<std::vector<double>> numbers(const std::string& key, int count, double largest = kLargestNumber) const;
 
+  std::optional<std::vector<double>> list(const std::string& key) const;               // an array of any length
+  std::optional<std::vector<std::vector<double>>> rows(const std::string& key) const;  // of a matrix, of equal length
+
   // Throws InputError "file:line: table.key: what".
   [[noreturn]] void fail(const std::string& key, const std::string& what) const;
   // Runs a check that throws InputError and adds where the offending value came from.
