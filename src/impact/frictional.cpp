@@ -21,13 +21,13 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr int kLargestLcp = 4000;       // unknowns: 128 MB a matrix
-constexpr int kLargestEnumerated = 20;  // unknowns of which all solutions are sought
-constexpr double kResidual = 1e-10;     // of a solution, relative
-constexpr int kTries = 64;              // covering vectors for larger ones
-constexpr int kAllOrders = 5;           // contacts of which all orders are tried
-constexpr size_t kLongestPath = 1000;   // velocities kept of an impact with many stages
-constexpr double kSame = 1e-8;          // of |v|_M: velocities that count as one outcome
+constexpr int kLargestEnumerated = 64;  // unknowns of which all solutions are sought, with so much work:
+constexpr long kNodes = 100'000;
+constexpr double kResidual = 1e-10;    // of a solution, relative
+constexpr int kTries = 64;             // covering vectors for larger ones
+constexpr int kAllOrders = 5;          // contacts of which all orders are tried
+constexpr size_t kLongestPath = 1000;  // velocities kept of an impact with many stages
+constexpr double kSame = 1e-8;         // of |v|_M: velocities that count as one outcome
 
 // --- the complementarity problem, scaled ---
 
@@ -71,19 +71,33 @@ void cancel_opposite(const ContactLcp& lcp, const VectorXd& column, VectorXd& z)
     }
 }
 
+double relative_residual(const ScaledLcp& lcp, const VectorXd& z) {
+  double scale = 0;
+  const double residual = lcp_residual(lcp.W, lcp.q, z, scale);
+  return scale > 0 ? residual / scale : 0;
+}
+
+// With friction of 1e5 a corner may keep a force that is rounding of such pairs: solved again from the w that vanish,
+// without z below 1e-7 of the largest, where that is the better solution.
+void polish(const ScaledLcp& lcp, VectorXd& z) {
+  const VectorXd w = lcp.W * z + lcp.q;
+  std::vector<int> support, closed;
+  for (int i = 0; i < z.size(); ++i) {
+    if (z(i) > 1e-7 * z.maxCoeff()) support.push_back(i);
+    if (w(i) < 1e-7 * (1 + z.maxCoeff())) closed.push_back(i);
+  }
+  if (support.empty() || closed.empty()) return;
+  const MatrixXd basis = lcp.W(closed, support);
+  const VectorXd right = -lcp.q(closed);
+  VectorXd finer = VectorXd::Zero(z.size());
+  finer(support) = basis.completeOrthogonalDecomposition().solve(right).cwiseMax(0);
+  if (relative_residual(lcp, finer) < relative_residual(lcp, z)) z = finer;
+}
+
 bool nothing_approaches(const MatrixXd& Jn, const VectorXd& y, double tolerance, double speed) {
   for (Eigen::Index i = 0; i < Jn.rows(); ++i)
     if (Jn.row(i).dot(y) < -tolerance * Jn.row(i).norm() * speed) return false;
   return true;
-}
-
-void check_size(const ImpactProblem& problem, const ImpactOptions& options) {
-  const int t = problem.mu.size() > 0 ? problem.tangents() : 0;
-  const int k = t == 0 ? 0 : t == 1 ? 2 : options.friction_directions;
-  const long unknowns = static_cast<long>(problem.contacts()) * (1 + k + (k > 0));
-  if (unknowns > kLargestLcp)
-    throw InputError(fmt::format("anitescu-potra: {} unknowns of {} contacts, expected at most {}", unknowns,
-                                 problem.contacts(), kLargestLcp));
 }
 
 // --- restitution ---
@@ -181,7 +195,6 @@ bool add_outcome(const ImpactProblem& problem, ImpactOutcomes& all, ImpactResult
 }
 
 ImpactResult simultaneous(const ImpactProblem& problem, const ImpactOptions& options) {
-  check_size(problem, options);
   const SimultaneousImpact impact(problem, options);
   if (impact.resolved()) return impact.unchanged();
   VectorXd z;
@@ -189,7 +202,6 @@ ImpactResult simultaneous(const ImpactProblem& problem, const ImpactOptions& opt
 }
 
 ImpactOutcomes all_simultaneous(const ImpactProblem& problem, const ImpactOptions& options) {
-  check_size(problem, options);
   const SimultaneousImpact impact(problem, options);
   ImpactOutcomes all;
   if (impact.resolved()) {
@@ -202,8 +214,30 @@ ImpactOutcomes all_simultaneous(const ImpactProblem& problem, const ImpactOption
   if (first.status == ImpactStatus::resolved) all.outcomes.push_back(first);
 
   const Eigen::Index n = scaled.q.size();
-  if (n > kLargestEnumerated) {
-    all.complete = false;
+  all.complete = false;
+  if (n <= kLargestEnumerated) {
+    LcpEnumerationOptions search;
+    search.tolerance = kResidual;
+    search.max_nodes = kNodes;
+    const LcpSolutionSet solutions = enumerate_lcp_solutions(scaled.W, scaled.q, search);
+    all.complete = solutions.complete;
+    std::vector<ImpactResult> corners;
+    for (VectorXd s : solutions.z) {
+      cancel_opposite(impact.lcp, scaled.column, s);
+      polish(scaled, s);
+      const double residual = relative_residual(scaled, s);
+      corners.push_back(
+          outcome_of(problem, impact.lcp, impact.y, scaled.column.cwiseProduct(s), residual, "another solution"));
+      if (residual <= kResidual) add_outcome(problem, all, ImpactResult(corners.back()));
+    }
+    for (const LcpContinuum& continuum : solutions.continua)
+      for (const int i : continuum.vertices) {
+        const ImpactResult &a = corners[static_cast<size_t>(continuum.vertices.front())],
+                           &b = corners[static_cast<size_t>(i)];
+        if (std::max(a.residual, b.residual) <= kResidual && !same_velocity(problem, a, b)) all.continuum = true;
+      }
+  }
+  if (!all.complete) {
     std::mt19937 random(1);  // NOLINT: the same search every time
     VectorXd covering(n);
     for (int k = 0; k < kTries; ++k) {
@@ -211,28 +245,6 @@ ImpactOutcomes all_simultaneous(const ImpactProblem& problem, const ImpactOption
       ImpactResult other = impact.lemke(scaled, z, covering.data());
       if (other.status == ImpactStatus::resolved) add_outcome(problem, all, std::move(other));
     }
-  } else {
-    std::vector<VectorXd> solutions;
-    std::vector<ImpactResult> results;
-    for (VectorXd s : enumerate_lcp_solutions(scaled.W, scaled.q).z) {
-      cancel_opposite(impact.lcp, scaled.column, s);
-      double scale = 0;
-      const double residual = lcp_residual(scaled.W, scaled.q, s, scale) / scale;
-      if (!(residual <= kResidual)) continue;
-      results.push_back(
-          outcome_of(problem, impact.lcp, impact.y, scaled.column.cwiseProduct(s), residual, "another solution"));
-      ImpactResult copy = results.back();
-      add_outcome(problem, all, std::move(copy));
-      solutions.push_back(std::move(s));
-    }
-    // Solutions are unions of polyhedra: two corners of one have solutions between them.
-    for (size_t i = 0; i < results.size() && !all.continuum; ++i)
-      for (size_t j = 0; j < i && !all.continuum; ++j) {
-        if (same_velocity(problem, results[i], results[j])) continue;
-        const VectorXd middle = 0.5 * (solutions[i] + solutions[j]);
-        double scale = 0;
-        all.continuum = lcp_residual(scaled.W, scaled.q, middle, scale) <= kResidual * scale;
-      }
   }
   if (all.outcomes.empty()) {
     all.complete = false;
@@ -332,7 +344,7 @@ ImpactResult run_sequence(const ImpactProblem& problem, const ImpactOptions& opt
     if (result.path.size() < kLongestPath) result.path.push_back(cholesky.matrixU().solve(y));
     if (sequence.size() < 10) sequence.push_back(c.contact);
   }
-  result.v = cholesky.matrixU().solve(y);
+  if (result.steps > 0) result.v = cholesky.matrixU().solve(y);
   if (result.steps > static_cast<long>(result.path.size()) - 1) result.path.push_back(result.v);
   if (result.note.empty())
     result.note = result.steps == 0 ? "nothing approaches"
