@@ -72,9 +72,9 @@ TEST(Lemke, FindsTheOnlySolutionOfPositiveDefiniteProblems) {
                     random_vector(random, n)};
     const Answer answer = solve(p);
     expect_solution(p, answer, 1e-14);
-    const LcpSolutions all = enumerate_lcp_solutions(p.M, p.q);
+    const LcpSolutionSet all = enumerate_lcp_solutions(p.M, p.q);
     ASSERT_EQ(all.z.size(), 1u);
-    EXPECT_EQ(all.singular, 0);
+    EXPECT_TRUE(all.continua.empty());
     const double m = p.M.cwiseAbs().maxCoeff(), residual = answer.report.residual + 1e-15 * n;
     const double bound = (1 + p.M.norm()) / 0.5 * std::sqrt(n) * 2 * residual * answer.report.scale / std::min(1.0, m);
     EXPECT_LE((answer.z - all.z[0]).norm(), bound);
@@ -354,56 +354,6 @@ TEST(Lemke, AgreesWithGaussSeidelOnSymmetricProblems) {
     EXPECT_LE((A.transpose() * (answer.z - y)).squaredNorm(), 2 * sizes * left + 1e-13 * sizes * sizes);
     EXPECT_LE(y.cwiseMin(v).cwiseAbs().maxCoeff(), 1e-2);  // Gauss-Seidel came somewhere
   }
-}
-
-// ---- All solutions ----
-
-// By hand: supports {1}, {2} and {1, 2}.
-TEST(LcpEnumeration, FindsAllThree) {
-  Problem p{MatrixXd(2, 2), Eigen::Vector2d(-1, -1)};
-  p.M << 1, 2, 2, 1;
-  const LcpSolutions all = enumerate_lcp_solutions(p.M, p.q);
-  ASSERT_EQ(all.z.size(), 3u);
-  const Eigen::Vector2d expected[] = {{1, 0}, {0, 1}, {1.0 / 3, 1.0 / 3}};
-  for (size_t k = 0; k < 3; ++k) EXPECT_LE((all.z[k] - expected[k]).norm(), 1e-15);
-  EXPECT_EQ(all.singular, 0);
-  // A degenerate one has several supports and is listed once: w = z - 0.
-  EXPECT_EQ(enumerate_lcp_solutions(MatrixXd::Identity(3, 3), VectorXd::Zero(3)).z.size(), 1u);
-}
-
-TEST(LcpEnumeration, CountsSingularSupports) {
-  Problem p{MatrixXd::Zero(2, 2), Eigen::Vector2d(0, -1)};
-  p.M(1, 1) = 1;
-  const LcpSolutions all = enumerate_lcp_solutions(p.M, p.q);
-  EXPECT_EQ(all.singular, 2);  // {1} and {1, 2}
-  ASSERT_EQ(all.z.size(), 1u);
-  EXPECT_EQ(all.z[0], VectorXd(Eigen::Vector2d(0, 1)));
-}
-
-// Lemke's answer is one of them, where there are several.
-TEST(LcpEnumeration, HoldsWhatLemkeFinds) {
-  Random random(9);
-  int several = 0;
-  for (int trial = 0; trial < 200; ++trial) {
-    const int n = 2 + trial % 6;
-    // M >= 0 with a positive diagonal: always solvable.
-    const Problem p{random_matrix(random, n, n).cwiseAbs(), random_vector(random, n)};
-    const LcpSolutions all = enumerate_lcp_solutions(p.M, p.q);
-    several += all.z.size() > 1;
-    const Answer answer = solve(p);
-    expect_solution(p, answer, 1e-13);
-    double nearest = std::numeric_limits<double>::infinity();
-    for (const VectorXd& z : all.z) nearest = std::min(nearest, (z - answer.z).cwiseAbs().maxCoeff());
-    // Both solve the same basis; random ones of this size have a condition below 1e5.
-    EXPECT_LE(nearest, 1e-10 * (1 + answer.z.maxCoeff()));
-  }
-  EXPECT_GT(several, 10);
-}
-
-TEST(LcpEnumeration, RefusesWhatItCannotDo) {
-  EXPECT_THROW(enumerate_lcp_solutions(MatrixXd::Identity(21, 21), VectorXd::Ones(21)), InputError);
-  EXPECT_THROW(enumerate_lcp_solutions(MatrixXd::Identity(2, 2), VectorXd::Ones(3)), InputError);
-  EXPECT_THROW(enumerate_lcp_solutions(NAN * MatrixXd::Identity(2, 2), VectorXd::Ones(2)), InputError);
 }
 
 // ---- Scratch ----

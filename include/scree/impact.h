@@ -80,7 +80,7 @@ struct ImpactCertificate {
   double step_error = 0;    // largest |c_i|_M / |v_0|_M, measured
   Interval energy_ratio;    // encloses kinetic energy after / before (after jams have been projected)
   Interval least_velocity;  // encloses min_k Jn_k v+ / (|Jn_k|_{M^-1} |v+|_M)
-  int bits = 53;            // largest precision used: 53 double, 106 double-double, more: MPFR
+  int bits = 53;            // largest precision of a step: 53 double, 106 double-double, more: MPFR
   long redone = 0;          // steps taken again in higher precision
   std::vector<int> jammed;  // contacts that no feasible velocity opens (a body squeezed between walls)
   double energy_removed = 0;  // [J] by projecting the velocity on what jammed contacts allow
