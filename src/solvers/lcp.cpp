@@ -20,7 +20,8 @@ constexpr double kNearOne = 16;  // entries within this factor of one need no sc
 constexpr int kRefinements = 4;
 constexpr double kExact = 1e-15;    // residuals are rounding
 constexpr double kLargest = 1e100;  // entries beyond that are no numbers to compute with
-constexpr int kActiveSets = 12;     // that are tried
+constexpr double kPreciseZeros[] = {1e-21, 1e-17, 1e-15, 1e-13};
+constexpr int kActiveSets = 12;  // that are tried
 constexpr double kActiveTolerance = 1e-14;
 constexpr int kPatience = 3;  // of them without getting nearer
 
@@ -62,6 +63,7 @@ void Lemke::reserve(int n) {
   row_.resize(2 * n + 1);
   place_.resize(2 * n + 1);
   ties_.reserve(static_cast<size_t>(n));
+  precise_.reserve(n);
 }
 
 // Rows and columns are scaled until their largest entries are near 1 (Ruiz 2001): w_i and z_j are measured in other
@@ -286,7 +288,28 @@ LcpReport Lemke::solve(const Eigen::Ref<const Eigen::MatrixXd>& M, const Eigen::
       report.residual = kernels_.residual(matrix, q.data(), z.data(), size_M_, report.scale) / or_one(report.scale);
     }
   }
+  if (options.precise) solve_precisely(matrix, q.data(), z.data(), options, max_pivots, report);
   return report;
+}
+
+// With twice the digits. Data that are singular but for their rounding, of twin contacts for example, may make a
+// problem that has no solution unless that rounding is zero, too.
+void Lemke::solve_precisely(const LcpMatrix& M, const double* q, double* z, const LcpOptions& options, int max_pivots,
+                            LcpReport& report) {
+  double* d = w_.data();
+  for (int i = 0; i < n_; ++i) d[i] = options.covering ? options.covering[i] : 1;
+  for (const double zero : kPreciseZeros) {
+    ++report.tries;
+    const PreciseLemke::End end =
+        precise_.solve(M, q, row_scale_.data(), column_scale_.data(), d, zero, max_pivots, report.iterations, z);
+    if (end != PreciseLemke::End::solved) std::fill_n(z, n_, 0.0);
+    report.residual = kernels_.residual(M, q, z, size_M_, report.scale) / or_one(report.scale);
+    report.status = end == PreciseLemke::End::ray          ? LcpStatus::ray
+                    : end == PreciseLemke::End::pivots     ? LcpStatus::iteration_limit
+                    : report.residual <= options.tolerance ? LcpStatus::solved
+                                                           : LcpStatus::numerical_failure;
+    if (report.solved()) return;
+  }
 }
 
 }  // namespace scree
