@@ -93,7 +93,7 @@ bool Lemke::equilibrate(const LcpMatrix& M, const double* q) {
     if (!(std::abs(q[i]) <= kLargest)) return false;
     size = std::max(size, std::abs(r[i] * q[i]));
   }
-  size_q_ = or_one(size);
+  size_q_ = size > 0 ? 1 / (inverse_root(size) * inverse_root(size)) : 1;
   return true;
 }
 
@@ -300,9 +300,14 @@ void Lemke::solve_precisely(const LcpMatrix& M, const double* q, double* z, cons
   for (int i = 0; i < n_; ++i) d[i] = options.covering ? options.covering[i] : 1;
   for (const double zero : kPreciseZeros) {
     ++report.tries;
-    const PreciseLemke::End end =
-        precise_.solve(M, q, row_scale_.data(), column_scale_.data(), d, zero, max_pivots, report.iterations, z);
-    if (end != PreciseLemke::End::solved) std::fill_n(z, n_, 0.0);
+    precise_.start(n_);
+    for (int j = 0; j < n_; ++j) {
+      for (int i = 0; i < n_; ++i) precise_.M(i, j) = M.column(j)[i] * row_scale_(i) * column_scale_(j);
+      precise_.q(j) = row_scale_(j) * q[j] / size_q_;
+    }
+    const PreciseLemke::End end = precise_.run(d, zero, max_pivots, report.iterations);
+    for (int i = 0; i < n_; ++i)
+      z[i] = end == PreciseLemke::End::solved ? column_scale_(i) * size_q_ * precise_.z(i).hi : 0;
     report.residual = kernels_.residual(M, q, z, size_M_, report.scale) / or_one(report.scale);
     report.status = end == PreciseLemke::End::ray          ? LcpStatus::ray
                     : end == PreciseLemke::End::pivots     ? LcpStatus::iteration_limit

@@ -12,6 +12,7 @@
 #include <limits>
 #include <vector>
 
+#include "solvers/lcp_kernels.h"
 #include "solvers/lcp_precise.h"
 
 namespace scree {

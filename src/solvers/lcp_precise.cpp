@@ -69,20 +69,15 @@ int PreciseLemke::leaving_row(int entering) {
   return ties_.empty() ? -1 : ties_.front();
 }
 
-PreciseLemke::End PreciseLemke::solve(const LcpMatrix& M, const double* q, const double* r, const double* c,
-                                      const double* d, double zero, int max_pivots, int& pivots, double* z) {
-  n_ = M.n;
+void PreciseLemke::start(int n) {
+  n_ = n;
+  reserve(n);
+}
+
+PreciseLemke::End PreciseLemke::run(const double* d, double zero, int max_pivots, int& pivots) {
   zero_ = zero;
-  reserve(n_);
-  double scale = 0;
-  for (int i = 0; i < n_; ++i) scale = std::max(scale, std::abs(r[i] * q[i]));
-  int exponent = 0;
-  std::frexp(scale, &exponent);
-  scale = std::ldexp(1.0, exponent);
   for (int i = 0; i < n_; ++i) {
-    for (int j = 0; j < n_; ++j) at(i, j) = M.column(j)[i] * r[i] * c[j];
     at(i, n_) = d[i];
-    b(i) = r[i] * q[i] / scale;
     basic_[static_cast<size_t>(i)] = row_[static_cast<size_t>(i)] = i;
     row_[static_cast<size_t>(n_ + i)] = -1;
     nonbasic_[static_cast<size_t>(i)] = n_ + i;
@@ -95,25 +90,22 @@ PreciseLemke::End PreciseLemke::solve(const LcpMatrix& M, const double* q, const
   int row = 0, entering = n_;
   for (int i = 1; i < n_; ++i)
     if (b(i).hi / d[i] <= b(row).hi / d[row]) row = i;
-  for (int done = 0; b(row).hi < 0 || done > 0; ++done) {
-    if (done == max_pivots) return End::pivots;
+  if (b(row).hi >= 0) return End::solved;
+  for (int done = 0; done < max_pivots; ++done) {
     const int leaves = basic_[static_cast<size_t>(row)];
     pivot(row, entering);
     ++pivots;
-    if (leaves == 2 * n_) break;
+    if (leaves == 2 * n_) return End::solved;
     entering = place_[static_cast<size_t>(leaves < n_ ? leaves + n_ : leaves - n_)];
     row = leaving_row(entering);
-    if (row < 0) {
-      if (b(row_[static_cast<size_t>(2 * n_)]).hi <= zero_) break;
-      return End::ray;
-    }
+    if (row < 0) return b(row_[static_cast<size_t>(2 * n_)]).hi <= zero_ ? End::solved : End::ray;
   }
-  for (int i = 0; i < n_; ++i) z[i] = 0;
-  for (int i = 0; i < n_; ++i) {
-    const int variable = basic_[static_cast<size_t>(i)] - n_;
-    if (variable >= 0 && variable < n_) z[variable] = c[variable] * scale * std::max(0.0, b(i).hi);
-  }
-  return End::solved;
+  return End::pivots;
+}
+
+DoubleDouble PreciseLemke::z(int i) {
+  const int row = row_[static_cast<size_t>(n_ + i)];
+  return row >= 0 && b(row).hi > 0 ? b(row) : DoubleDouble(0);
 }
 
 }  // namespace scree

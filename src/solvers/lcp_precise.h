@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "math/double_double.h"
-#include "solvers/lcp_kernels.h"
 
 namespace scree {
 
@@ -13,10 +12,13 @@ class PreciseLemke {
  public:
   enum class End { solved, ray, pivots };
   void reserve(int n);
-  // r, c: powers of two that scale rows and columns of M; d: covering vector; zero: smaller numbers are rounding, of
-  // the arithmetic from 1e-22 on, of the data, which are doubles, from 1e-16 on. z: of n, unscaled, written if solved.
-  End solve(const LcpMatrix& M, const double* q, const double* r, const double* c, const double* d, double zero,
-            int max_pivots, int& pivots, double* z);
+  // A problem of n unknowns, M and q of order one; then fill M and q, run, and read z. d: covering vector; zero:
+  // smaller numbers are rounding, of the arithmetic from 1e-22 on, of data that were doubles from 1e-16 on.
+  void start(int n);
+  DoubleDouble& M(int row, int column) { return at(row, column); }
+  DoubleDouble& q(int row) { return b(row); }
+  End run(const double* d, double zero, int max_pivots, int& pivots);
+  DoubleDouble z(int i);  // >= 0
 
  private:
   DoubleDouble& at(int row, int column) { return table_[static_cast<size_t>(column * n_ + row)]; }

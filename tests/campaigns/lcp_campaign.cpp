@@ -1,7 +1,10 @@
 // Random and degenerate contact problems by the million: every answer is checked by a residual written here, in long
-// double. All of them have solutions (theory 12.7), so what is not solved is counted, too.
+// double. All of them have solutions (theory 12.7), so what is not solved is counted, too. M holds J J^T rounded to
+// double: contacts that are jammed but for a deviation of 1e-8 need impulses which only the bits below tell, and
+// whether the problem with the rounded M has a solution is an accident. Unsolved problems that twice the digits of M
+// make solvable are counted as lost.
 //
-//   lcp_campaign COUNT [SEED] [JOBS]        exit code 1: a wrong answer, or more unsolved ones than a class may have
+//   lcp_campaign COUNT [SEED] [JOBS]        exit code 1: an answer is wrong, or missing without a reason
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -121,12 +124,14 @@ constexpr int kCount = static_cast<int>(std::size(kClasses));
 
 struct Tally {
   long problems = 0, wrong = 0, restarted = 0, by_status[4] = {};
+  long lost = 0;  // unsolved, but solved with an M that is not rounded to double
   int most_pivots = 0;
   double residual = 0;
   void add(const Tally& other) {
     problems += other.problems;
     wrong += other.wrong;
     restarted += other.restarted;
+    lost += other.lost;
     for (int s = 0; s < 4; ++s) by_status[s] += other.by_status[s];
     most_pivots = std::max(most_pivots, other.most_pivots);
     residual = std::max(residual, other.residual);
@@ -152,12 +157,69 @@ double residual(const LcpProblem& p, const Eigen::VectorXd& z) {
   return static_cast<double>(scale > 0 ? worst / scale : worst);
 }
 
+// The same contacts with an M that is not rounded to double, J being given: is there a solution?
+bool solved_without_rounding(const test::ContactProblem& contacts, const ContactRecipe& recipe, const LcpProblem& p) {
+  const int n = p.size();
+  // Rows of the velocities that belong to the unknowns, in twice the precision; zero for gamma and beta.
+  const int m = contacts.contacts, t = contacts.tangents, k = t == 0 ? 0 : t == 1 ? 2 : recipe.directions;
+  const int first = static_cast<int>(contacts.caps.size()), dofs = static_cast<int>(contacts.J.cols());
+  std::vector<std::vector<DoubleDouble>> rows(static_cast<size_t>(n),
+                                              std::vector<DoubleDouble>(static_cast<size_t>(dofs)));
+  for (int i = 0; i < m; ++i)
+    for (int d = 0; d < dofs; ++d) {
+      rows[static_cast<size_t>(first + i)][static_cast<size_t>(d)] = contacts.J(i, d);
+      for (int j = 0; j < k; ++j) {
+        DoubleDouble& x = rows[static_cast<size_t>(first + m + k * i + j)][static_cast<size_t>(d)];
+        const double angle = 2 * std::numbers::pi * j / k;
+        if (t == 1)
+          x = (j == 0 ? 1 : -1) * contacts.J(m + i, d);
+        else
+          x = std::cos(angle) * DoubleDouble(contacts.J(m + t * i, d)) +
+              std::sin(angle) * DoubleDouble(contacts.J(m + t * i + 1, d));
+      }
+    }
+  const auto dot = [&](int a, int b) {
+    DoubleDouble sum;
+    for (size_t d = 0; d < static_cast<size_t>(dofs); ++d)
+      sum += rows[static_cast<size_t>(a)][d] * rows[static_cast<size_t>(b)][d];
+    return sum;
+  };
+  const auto is_impulse = [&](int i) { return i >= first && i < first + m + k * m; };
+  std::vector<DoubleDouble> M, q;
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < n; ++j) M.push_back(is_impulse(i) && is_impulse(j) ? dot(i, j) : DoubleDouble(p.M(i, j)));
+    q.emplace_back(is_impulse(i) ? 0 : p.q(i));
+    for (int d = 0; d < dofs; ++d) q.back() += rows[static_cast<size_t>(i)][static_cast<size_t>(d)] * contacts.v(d);
+  }
+  const std::vector<double> ones(static_cast<size_t>(n), 1);
+  const double size = p.q.cwiseAbs().maxCoeff();
+  for (const double zero : {1e-26, 1e-23, 1e-20, 1e-17, 1e-14}) {
+    PreciseLemke lemke;
+    lemke.start(n);
+    for (int i = 0; i < n; ++i) {
+      for (int j = 0; j < n; ++j) lemke.M(i, j) = M[static_cast<size_t>(n * i + j)];
+      lemke.q(i) = q[static_cast<size_t>(i)];
+    }
+    int pivots = 0;
+    if (lemke.run(ones.data(), zero, 100 + 20 * n, pivots) != PreciseLemke::End::solved) continue;
+    double worst = 0;
+    for (int i = 0; i < n; ++i) {
+      DoubleDouble w = q[static_cast<size_t>(i)];
+      for (int j = 0; j < n; ++j) w += M[static_cast<size_t>(n * i + j)] * lemke.z(j);
+      worst = std::max(worst, std::abs(std::min(lemke.z(i).hi, w.hi)));
+    }
+    if (worst <= 1e-6 * size) return true;  // of q, although impulses are larger by 1e16
+  }
+  return false;
+}
+
 // Problem `index` of a campaign: the same whatever the number of threads.
 void solve(unsigned seed, long index, Lemke& lemke, Tally& tally) {
   std::seed_seq seeds{static_cast<std::uint64_t>(seed), static_cast<std::uint64_t>(index)};
   Random random(seeds);
   const ContactRecipe recipe = kClasses[index % kCount].draw(random);
-  const LcpProblem p = test::contact_lcp(test::random_contacts(random, recipe), recipe.directions);
+  const test::ContactProblem contacts = test::random_contacts(random, recipe);
+  const LcpProblem p = test::contact_lcp(contacts, recipe.directions);
   Eigen::VectorXd z(p.size());
   const LcpReport report = lemke.solve(p.M, p.q, z);
   ++tally.problems;
@@ -172,7 +234,9 @@ void solve(unsigned seed, long index, Lemke& lemke, Tally& tally) {
       fmt::print(stderr, "wrong: {}, seed {}, problem {}, {} unknowns, residual {:.3g}, reported {:.3g}\n",
                  kClasses[index % kCount].name, seed, index, p.size(), left, report.residual);
     }
-  } else if (std::getenv("SCREE_CAMPAIGN_VERBOSE")) {
+  } else if (solved_without_rounding(contacts, recipe, p)) {
+    ++tally.lost;
+  } else {
     fmt::print(stderr, "unsolved: {}, seed {}, problem {}, {} unknowns, {} ({} pivots), residual {:.3g}\n",
                kClasses[index % kCount].name, seed, index, p.size(), lcp_status_name(report.status), report.iterations,
                report.residual);
@@ -212,17 +276,22 @@ int main(int argc, char** argv) {
     });
   for (std::thread& thread : threads) thread.join();
 
-  fmt::print("{:<16} {:>9} {:>9} {:>6} {:>6} {:>7} {:>9} {:>10} {:>11} {:>9}\n", "class", "problems", "solved", "ray",
-             "limit", "failure", "restarted", "most steps", "residual", "wrong");
+  fmt::print("{:<16} {:>9} {:>9} {:>6} {:>6} {:>7} {:>6} {:>9} {:>10} {:>9} {:>6}\n", "class", "problems", "solved",
+             "ray", "limit", "failure", "lost", "restarted", "most steps", "residual", "wrong");
   Tally all;
   const auto print = [](const char* name, const Tally& t) {
-    fmt::print("{:<16} {:>9} {:>9} {:>6} {:>6} {:>7} {:>9} {:>10} {:>11.1e} {:>9}\n", name, t.problems, t.by_status[0],
-               t.by_status[1], t.by_status[2], t.by_status[3], t.restarted, t.most_pivots, t.residual, t.wrong);
+    fmt::print("{:<16} {:>9} {:>9} {:>6} {:>6} {:>7} {:>6} {:>9} {:>10} {:>9.1e} {:>6}\n", name, t.problems,
+               t.by_status[0], t.by_status[1], t.by_status[2], t.by_status[3], t.lost, t.restarted, t.most_pivots,
+               t.residual, t.wrong);
   };
   for (int c = 0; c < kCount; ++c) {
     print(kClasses[c].name, tallies[c]);
     all.add(tallies[c]);
   }
   print("all", all);
-  return all.wrong > 0 ? 1 : 0;
+  const long missing = all.problems - all.by_status[0] - all.lost;
+  fmt::print(
+      "{} problems: {} solved, {} lost to the rounding of their data, {} unsolved without that excuse, {} wrong\n",
+      all.problems, all.by_status[0], all.lost, missing, all.wrong);
+  return all.wrong > 0 || missing > 0 ? 1 : 0;
 }
