@@ -217,7 +217,7 @@ void Lemke::read_solution(const LcpMatrix& M, const double* q, double* z, LcpRep
 // what it makes of others does not pass the check of the residual.
 bool Lemke::solve_active_sets(const LcpMatrix& M, const double* q, double* z, double tolerance, LcpReport& report) {
   for (int i = 0; i < n_; ++i) {
-    if (!(M.column(i)[i] > 0)) return false;
+    if (!(M.column(i)[i] > 0 && std::abs(q[i]) <= kLargest)) return false;
     const double a = M.column(0)[i], b = M.column(i)[0];
     if (!(std::abs(a - b) <= 1e-12 * (std::abs(a) + std::abs(b)))) return false;
   }
