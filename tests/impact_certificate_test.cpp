@@ -466,6 +466,48 @@ TEST(Supplement, ReproducesTheTable) {
   }
 }
 
+TEST(Supplement, AsPrintedHoldsInNoPrecision) {
+  // u gamma_21 >= 4 d (l_max/l_min) gamma_12 > 4 for every u, and lemma A.1 asks for < 2.
+  for (const bool reflected : {false, true})
+    for (const ImpactProblem& p : {cradle_impact(3), bernoulli_impact(1, 12.1, 23.3), rack_impact()}) {
+      const StepData data = step_data(p, reflected, true);
+      for (const int bits : {24, 53, 113, 256, 1000}) {
+        const PrintedBound bound = printed_bound(data, std::ldexp(1.0, -bits), false);
+        EXPECT_GT(bound.gamma, 4);
+        EXPECT_FALSE(bound.drift_holds);
+      }
+    }
+  // two digits of the reference
+  EXPECT_NEAR(printed_bound(step_data(cradle_impact(3), false, true), 0x1p-53, false).gamma, 2.1e9, 0.1e9);
+  EXPECT_NEAR(printed_bound(step_data(rack_impact(), false, true), 0x1p-53, false).gamma, 1.8e16, 0.1e16);
+}
+
+TEST(Supplement, FewestRepairsAskForManyBits) {
+  struct Case {
+    ImpactProblem problem;
+    bool reflected;
+    int drift, bits;
+  };
+  for (const Case& c : {Case{cradle_impact(3), false, 39, 110},
+                        {cradle_impact(7), false, 47, 118},
+                        {bernoulli_impact(1, 12.1, 23.3), false, 68, 140},
+                        {rack_impact(), false, 63, 134},
+                        {stack_impact(3, StackKind::drop), false, 54, 125},
+                        {cradle_impact(3), true, 49, 121},
+                        {rack_impact(), true, 81, 161},
+                        {stack_impact(3, StackKind::drop), true, 67, 142}}) {
+    const StepData data = step_data(c.problem, c.reflected, true);
+    int drift = 0, bits = 0;
+    for (int p = 200; p > 4; --p) {
+      const PrintedBound bound = printed_bound(data, std::ldexp(1.0, -p), true);
+      if (bound.drift_holds) drift = p;
+      if (bound.tolerance <= 1e-6) bits = p;
+    }
+    EXPECT_EQ(drift, c.drift);
+    EXPECT_EQ(bits, c.bits);
+  }
+}
+
 TEST(Supplement, MassNormalisedCoordinatesAreBetter) {
   // Figures in brackets of the reference's table: the same scenes in coordinates y.
   struct Case {
