@@ -333,6 +333,33 @@ TEST(ImpactCertificate, CapsHoldOnRandomCones) {
   EXPECT_GT(count, 4000);
 }
 
+// One step of reflections: |lambda|_1 >= 2 max violation, up to rounding of the inner problem.        theory (13.14)
+TEST(ImpactCertificate, ReflectionsPushAtLeastTwiceTheLargestViolation) {
+  std::mt19937_64 random(5);
+  int count = 0;
+  double least = 10;
+  for (int trial = 0; trial < 2000; ++trial) {
+    const test::RandomCone cone = test::random_cone(random, {.most_dofs = 8, .most_contacts = 11, .kind = trial % 3});
+    ImpactOptions options;
+    options.max_steps = 1;
+    const ImpactResult result = resolve_elastic(cone.problem, options);
+    if (result.steps == 0) continue;
+    const NormalisedImpact impact(cone.problem);
+    const double norm = impact.y().norm();
+    double violation = 0, impulse = 0;
+    for (int k = 0; k < cone.problem.contacts(); ++k) {
+      violation = std::max(violation, -impact.normals().dot(k, impact.y().data()));
+      impulse += result.normal_impulse(k) / impact.impulse(k, 1);
+    }
+    ASSERT_GT(violation, options.tolerance * norm);
+    ++count;
+    // 1e-15 of impulses that add to |y| and more; violations as small as the tolerance would see rounding, none is here
+    least = std::min(least, impulse / (2 * violation));
+  }
+  EXPECT_GT(count, 1000);
+  EXPECT_GE(least, 1 - 1e-11);
+}
+
 // --- tolerance zero ---
 
 // Plain loops as in the reference: sums from left to right, renormalised, no tolerance.
@@ -372,15 +399,18 @@ TEST(ToleranceZero, PlainGaussSeidelRepeatsAStateForEver) {
   PlainLoop loop(stack_impact(3, StackKind::drop));
   std::set<std::vector<double>> seen;
   bool repeats = false;
-  for (int step = 0; step < 1000 && !repeats; ++step) {
+  int steps = 0;
+  for (; steps < 1000; ++steps) {
+    repeats = !seen.insert({loop.v.begin(), loop.v.end()}).second;  // bit for bit, and the rule has no memory
+    if (repeats) break;
     int most = 0;
     for (int k = 1; k < 6; ++k)
       if (loop.speed(k) < loop.speed(most)) most = k;
-    ASSERT_LT(loop.speed(most), 0) << "it ended after " << step << " steps";
-    repeats = !seen.insert({loop.v.begin(), loop.v.end()}).second;  // bit for bit, and the rule has no memory
+    ASSERT_LT(loop.speed(most), 0) << "it ended after " << steps << " steps";
     loop.reflect(most);
   }
   EXPECT_TRUE(repeats);
+  EXPECT_EQ(steps, 19);
 }
 
 TEST(ToleranceZero, PlainGaussSeidelTakesMoreStepsThanTheImpactHas) {
