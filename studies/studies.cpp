@@ -24,6 +24,11 @@ const std::vector<Study>& studies() {
        study_pbfd_chain},
       {"pbfd-batch", "Many trajectories at once: time per step in lanes and threads (PBFD paper, Fig. 8)",
        study_pbfd_batch},
+      {"impact-cradle", "Newton's cradles by every elastic law, restitution, inelastic collapse", study_impact_cradle},
+      {"impact-rack", "Bernoulli's problem, a rack of balls, stacks of boxes: steps and answers", study_impact_rack},
+      {"impact-galperin", "Wedges and the digits of pi: up to 314159 reflections", study_impact_galperin},
+      {"impact-certificate", "What is proved about impacts: theorem P and the supplement of 2017",
+       study_impact_certificate},
   };
   return all;
 }

@@ -43,5 +43,9 @@ StudyResult study_pbfd_box(const StudyContext& context);
 StudyResult study_pbfd_optimizers(const StudyContext& context);
 StudyResult study_pbfd_batch(const StudyContext& context);
 StudyResult study_pbfd_chain(const StudyContext& context);
+StudyResult study_impact_cradle(const StudyContext& context);
+StudyResult study_impact_rack(const StudyContext& context);
+StudyResult study_impact_galperin(const StudyContext& context);
+StudyResult study_impact_certificate(const StudyContext& context);
 
 }  // namespace scree

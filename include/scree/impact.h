@@ -75,7 +75,7 @@ struct ImpactCertificate {
   double cap = 0;           // at most so many steps, by theorem P
   long steps = 0;           // taken
   double theta = 0;         // largest w |c_i|_M / |lambda_i|_1, c_i the error of step i; < 1
-  double delta = 0;         // largest | |v_i|_M / |v_0|_M - 1 |
+  double delta = 0;         // largest | |v_i|_M / |v_0|_M - 1 |; with restitution below 1 only where it grew
   double rho = 0;           // largest relative residual of the inner problems of `reflections`
   double step_error = 0;    // largest |c_i|_M / |v_0|_M, measured
   Interval energy_ratio;    // encloses kinetic energy after / before (after jams have been projected)
