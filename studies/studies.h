@@ -43,5 +43,10 @@ StudyResult study_pbfd_box(const StudyContext& context);
 StudyResult study_pbfd_optimizers(const StudyContext& context);
 StudyResult study_pbfd_batch(const StudyContext& context);
 StudyResult study_pbfd_chain(const StudyContext& context);
+StudyResult study_impact_block(const StudyContext& context);
+StudyResult study_impact_compass(const StudyContext& context);
+StudyResult study_impact_boxwall(const StudyContext& context);
+StudyResult study_impact_ramone(const StudyContext& context);
+StudyResult study_impact_disks(const StudyContext& context);
 
 }  // namespace scree
