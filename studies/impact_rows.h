@@ -2,6 +2,7 @@
 // the dissertation of M. Halm (2023, chapter 7 and appendix E) and with figures computed from its examples.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,14 +17,25 @@ ImpactScene impact_scene(const StudyContext& context, const std::string& name); 
 
 struct ImpactSamples {
   OutcomeSet set;
-  double wall = 0;  // [s] on two threads
+  double wall = 0;       // [s] on two threads
+  double processor = 0;  // [s] of both
   double done() const { return 100.0 * static_cast<double>(set.finished) / static_cast<double>(set.samples); }  // [%]
   double solves() const { return static_cast<double>(set.increments) / static_cast<double>(set.samples); }
 };
 // As the dissertation samples: fresh uniform allowances in [0, step], at most `max_steps` increments, the solution that
 // Lemke's algorithm finds from (1, ..., 1); `vary`: from random covering vectors.
 ImpactSamples uniform_samples(const StudyContext& context, const ImpactProblem& problem, double step, int max_steps,
-                              long samples, bool vary = false);
+                              long samples, bool vary = false, std::uint64_t seed = 1);
+// Largest c.v of uniform samples for some c, over `known`, with several seeds: extremes of samples have a spread of
+// their own.
+struct Reach {
+  double mean = 0, deviation = 0;
+};
+Reach uniform_reach(const StudyContext& context, const ImpactProblem& problem, double step, long samples,
+                    const Eigen::MatrixXd& directions, double known);
+// Ours next to the reference's one run.
+StudyRow reach_spread_row(std::string quantity, double reference, const Reach& reach);
+
 // The persistent sampler with its own step, covering vectors and search.
 ImpactSamples persistent_samples(const StudyContext& context, const ImpactProblem& problem, long samples);
 
