@@ -1,4 +1,4 @@
-// Bundles src/ into two HTML files, replay.html and study.html: node build.mjs DIRECTORY
+// Bundles src/ into three HTML files, replay.html, study.html and impact.html: node build.mjs DIRECTORY
 import {build} from 'esbuild';
 import {readFile, writeFile} from 'node:fs/promises';
 import {join} from 'node:path';
@@ -35,4 +35,8 @@ await makePage({
 await makePage({
   name: 'study.html', template: 'src/study.html', script: 'src/study.ts', style: 'src/study.css',
   libraries: ['uplot'], placeholder: '@SCREE_STUDY_DATA@',
+});
+await makePage({
+  name: 'impact.html', template: 'src/impact.html', script: 'src/impact.ts', style: 'src/impact.css',
+  libraries: ['uplot'], placeholder: '@SCREE_IMPACT_DATA@',
 });

@@ -60,6 +60,7 @@ int run(int argc, char** argv) {
   add_bench(app, action);
   add_study(app, action);
   add_calibrate(app, action);
+  add_impact(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version

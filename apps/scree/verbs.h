@@ -16,5 +16,6 @@ void add_convert(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_study(CLI::App& app, Action& action);
 void add_calibrate(CLI::App& app, Action& action);
+void add_impact(CLI::App& app, Action& action);
 
 }  // namespace scree::cli

@@ -30,46 +30,64 @@ constexpr double kMoves = 1e-6;    // relative: slower contacts are at rest
 constexpr long kChunk = 256;       // trajectories a task
 constexpr int kMostContacts = 60;  // of the persistent sampler's searches: one for every row of Jn and Jt
 // Of the persistent sampler:
-constexpr double kAlone = 0.75;    // increments of one contact
-constexpr double kWhole = 0.4;     // allowances that are all of `step`
+constexpr double kTogether = 0.3;  // trajectories of uniform draws for all contacts
+constexpr double kAlone = 0.25;    // of others: increments of one contact
+constexpr double kNone = 0.35;     // contacts of other increments that have no allowance
+constexpr double kWhole = 0.5;     // allowances that are all of `step`
 constexpr double kDecades = 2.6;   // others: log-uniform over so many decades
+constexpr double kListed = 0.02;   // increments that pick one of all solutions, of small problems
 constexpr double kSearched = 0.5;  // share of the samples that searches extremes
-constexpr size_t kElite = 4;       // best trajectories that are kept for each direction
+constexpr size_t kClimbers = 64;   // at most, best trajectories from which a direction is searched
+constexpr int kTries = 6;          // of each of them before the worse half is left
+constexpr double kNiche = 0.1;     // of |v_0|_M: nearer outcomes are not searched from twice
 
 // The choices of a trajectory, so that it can be repeated and changed.
 struct Program {
-  explicit Program(int contacts = 0) : m(static_cast<size_t>(contacts)) {}
-  size_t m;
+  Program() = default;
+  explicit Program(int contacts) : m(static_cast<size_t>(contacts)) {}
+  size_t m = 0;
   std::vector<int> contact;
-  std::vector<std::uint64_t> covering;
+  std::vector<Increment::Pick> pick;
+  std::vector<std::uint64_t> seed;
   std::vector<double> caps;  // m for each increment
 
   size_t size() const { return contact.size(); }
   void clear() {
     contact.clear();
-    covering.clear();
+    pick.clear();
+    seed.clear();
     caps.clear();
   }
   void resize(size_t n) {
     contact.resize(n);
-    covering.resize(n);
+    pick.resize(n);
+    seed.resize(n);
     caps.resize(n * m);
   }
   void push(int i) {
     contact.push_back(i);
-    covering.push_back(0);
+    pick.push_back(Increment::Pick::ones);
+    seed.push_back(0);
     caps.resize(caps.size() + m, 0.0);
   }
   void erase(size_t k) {
     const auto at = [](auto& x, size_t i) { return x.begin() + static_cast<std::ptrdiff_t>(i); };
     contact.erase(at(contact, k));
-    covering.erase(at(covering, k));
+    pick.erase(at(pick, k));
+    seed.erase(at(seed, k));
     caps.erase(at(caps, k * m), at(caps, (k + 1) * m));
+  }
+  void rotate(size_t k) {  // the last increment becomes number k
+    const auto at = [](auto& x, size_t i) { return x.begin() + static_cast<std::ptrdiff_t>(i); };
+    std::rotate(at(contact, k), contact.end() - 1, contact.end());
+    std::rotate(at(pick, k), pick.end() - 1, pick.end());
+    std::rotate(at(seed, k), seed.end() - 1, seed.end());
+    std::rotate(at(caps, k * m), caps.end() - static_cast<std::ptrdiff_t>(m), caps.end());
   }
   double* caps_of(size_t k) { return caps.data() + k * m; }
   Increment increment(size_t k) const {
     const double* c = caps.data() + k * m;
-    return {contact[k], covering[k], contact[k] < 0 ? c : c + contact[k]};
+    return {contact[k], contact[k] < 0 ? c : c + contact[k], pick[k], seed[k]};
   }
 };
 
@@ -87,6 +105,7 @@ class Explorer {
   // Draws every choice.
   End sample(RandomStream& random, std::vector<Eigen::VectorXd>* path) {
     program.clear();
+    together_ = options_.sampler == OutcomeSampler::uniform || random.chance(kTogether);
     return run(random, path);
   }
 
@@ -115,34 +134,35 @@ class Explorer {
   // Algorithm 2: one small increment of all contacts.
   End close(std::vector<Eigen::VectorXd>* path) {
     if (options_.closing == 0) return End::unfinished;
-    if (!walker.advance({-1, 0, closing_.data()})) return End::failed;
+    if (!walker.advance({-1, closing_.data()})) return End::failed;
     if (path) path->push_back(walker.y());
     return walker.approaching() ? End::unfinished : End::finished;
   }
 
+  // Contacts share no increment, all of them act at uniform rates, or each acts not at all, without limit or for a
+  // while.
   void draw(RandomStream& random) {
-    const bool all = options_.sampler == OutcomeSampler::uniform || system_.contacts() == 1 || !random.chance(kAlone);
-    int contact = -1;
-    if (!all) {
-      approaching_.clear();
-      for (int i = 0; i < system_.contacts(); ++i)
-        if (!idle(i)) approaching_.push_back(i);
-      contact = approaching_[static_cast<size_t>(random.below(static_cast<int>(approaching_.size())))];
-    }
-    program.push(contact);
+    approaching_.clear();
+    for (int i = 0; i < system_.contacts(); ++i)
+      if (!idle(i)) approaching_.push_back(i);
+    const int any = approaching_[static_cast<size_t>(random.below(static_cast<int>(approaching_.size())))];
+    const bool alone = !together_ && system_.contacts() > 1 && random.chance(kAlone);
+    program.push(alone ? any : -1);
     double* caps = program.caps_of(program.size() - 1);
-    if (options_.sampler == OutcomeSampler::uniform) {
-      for (size_t i = 0; i < program.m; ++i) caps[i] = step_ * random.uniform();
-    } else {
-      for (size_t i = 0; i < program.m; ++i) caps[i] = allowance(random);
-      if (all && random.chance(0.5)) {  // in the ratios of a uniform draw
-        const double size = allowance(random);
-        for (size_t i = 0; i < program.m; ++i) caps[i] = size * (1 - random.uniform());
-      }
-    }
-    if (options_.vary_solutions) program.covering.back() = random.bits() | 1;
+    for (size_t i = 0; i < program.m; ++i) caps[i] = together_ ? step_ * random.uniform() : share(random);
+    if (!together_) caps[any] = allowance(random);  // something moves
+    pick_solution(random, program.size() - 1);
   }
 
+  // Of several solutions. Lemke's algorithm does not come upon all of them; listing takes some hundred times as long.
+  void pick_solution(RandomStream& random, size_t k) {
+    if (!options_.vary_solutions) return;
+    const bool listed = options_.sampler == OutcomeSampler::persistent && random.chance(kListed);
+    program.pick[k] = listed ? Increment::Pick::listed : Increment::Pick::drawn;
+    program.seed[k] = random.bits();
+  }
+
+  double share(RandomStream& random) const { return random.chance(kNone) ? 0 : allowance(random); }
   double allowance(RandomStream& random) const {
     return random.chance(kWhole) ? step_ : step_ * std::pow(10, -kDecades * random.uniform());
   }
@@ -150,21 +170,35 @@ class Explorer {
   // A small or large change of one choice.
  public:
   void mutate(RandomStream& random) {
+    together_ = random.chance(kTogether);
+    do {
+      mutate_once(random);
+    } while (random.chance(0.3));
+  }
+
+ private:
+  void mutate_once(RandomStream& random) {
     if (program.size() == 0) return;
     const size_t k = static_cast<size_t>(random.below(static_cast<int>(program.size())));
     double* caps = program.caps_of(k);
     const double kind = random.uniform();
     if (kind < 0.6) {
       const double size = std::pow(10, -4 * random.uniform());
-      for (size_t i = 0; i < program.m; ++i)
-        caps[i] = std::min(step_, caps[i] * std::exp(size * (2 * random.uniform() - 1)));
+      const size_t only = static_cast<size_t>(random.below(2 * system_.contacts())), m = program.m;
+      for (size_t i = 0; i < m; ++i)
+        if (only >= m || only == i || program.contact[k] >= 0)
+          caps[i] = std::min(step_, caps[i] * std::exp(size * (2 * random.uniform() - 1)));
     } else if (kind < 0.7) {
-      program.contact[k] = random.below(system_.contacts() + 1) - 1;
-      for (size_t i = 0; i < program.m; ++i) caps[i] = allowance(random);
+      caps[program.contact[k] >= 0 ? program.contact[k] : random.below(system_.contacts())] = share(random);
     } else if (kind < 0.8) {
       program.erase(k);
-    } else if (kind < 0.9 && options_.vary_solutions) {
-      program.covering[k] = random.bits() | 1;
+    } else if (kind < 0.85) {
+      program.push(-1);
+      double* fresh = program.caps_of(program.size() - 1);
+      for (size_t i = 0; i < program.m; ++i) fresh[i] = share(random);
+      program.rotate(k);
+    } else if (kind < 0.92 && options_.vary_solutions) {
+      pick_solution(random, k);
     } else {
       program.resize(k);
     }
@@ -174,6 +208,7 @@ class Explorer {
   const RouthSystem& system_;
   const OutcomeOptions& options_;
   double step_;
+  bool together_ = true;
   std::vector<double> closing_;
   std::vector<int> approaching_;
 
@@ -212,7 +247,8 @@ struct Tally {
 // What the trajectories of one task found.
 struct Found {
   Tally tally;
-  Eigen::MatrixXd y;  // columns: outcomes
+  Eigen::MatrixXd y;          // columns: outcomes
+  std::vector<long> samples;  // theirs
   std::vector<std::vector<Eigen::VectorXd>> paths;
 };
 
@@ -370,6 +406,7 @@ class Sampling {
         if (end != End::finished) continue;
         auto y = found.y.col(found.tally.finished);
         y = explorer.walker.y();
+        found.samples.push_back(index);
         count(explorer.walker, y, found.tally, mode);
         if (keep) found.paths.push_back(path);
         if (keep && restitution_ > 0) found.paths.back().push_back(y);
@@ -381,56 +418,45 @@ class Sampling {
     });
   }
 
-  struct Candidate {
-    double value = 0;
+  struct Climber {
+    double value;
+    Eigen::VectorXd y;
+    long sample;
     Program program;
   };
 
-  // The best samples in every direction, as programs: trajectories are run again from their seeds.
+  // The best samples in every direction, no two of them near each other.
   void find_best() {
-    const size_t directions = static_cast<size_t>(directions_y_.rows());
-    struct Rank {
-      double value;
-      long index;
-    };
-    std::vector<std::vector<Rank>> best(directions);
-    if (directions == 0) return;
-    long index = 0;
+    const Eigen::Index directions = directions_y_.rows();
+    climbers_.resize(static_cast<size_t>(directions));
+    extremes_.resize(climbers_.size());
     for (const Found& found : found_) {
       const Eigen::MatrixXd values = directions_y_ * found.y;
-      for (Eigen::Index k = 0; k < values.cols(); ++k, ++index)
-        for (size_t c = 0; c < directions; ++c) {
-          std::vector<Rank>& list = best[c];
-          const double value = values(static_cast<Eigen::Index>(c), k);
-          if (list.size() == kElite && !(value > list.back().value)) continue;
-          if (std::any_of(list.begin(), list.end(), [&](const Rank& r) { return r.value == value; })) continue;
-          if (list.size() == kElite) list.pop_back();
-          const auto at = std::find_if(list.begin(), list.end(), [&](const Rank& r) { return value > r.value; });
-          list.insert(at, {value, index});
-        }
+      for (Eigen::Index k = 0; k < values.cols(); ++k)
+        for (Eigen::Index c = 0; c < directions; ++c)
+          enter(climbers_[static_cast<size_t>(c)], values(c, k), found.y.col(k), found.samples[static_cast<size_t>(k)]);
     }
-    elite_.assign(directions, {});
-    extremes_.assign(directions, {});
-    for (size_t c = 0; c < directions; ++c) {
-      for (const Rank& rank : best[c]) elite_[c].push_back({rank.value, Program(contacts())});
-    }
-    in_parallel(static_cast<long>(directions), [&](Explorer& explorer, long c) {
-      for (size_t e = 0; e < elite_[static_cast<size_t>(c)].size(); ++e)
-        replay(explorer, best[static_cast<size_t>(c)][e].index, static_cast<size_t>(c), e);
+    in_parallel(directions, [&](Explorer& explorer, long c) {
+      for (Climber& climber : climbers_[static_cast<size_t>(c)]) {
+        RandomStream random(options_.seed, sample_stream(climber.sample));
+        explorer.sample(random, nullptr);
+        climber.program = explorer.program;
+        if (&climber == &climbers_[static_cast<size_t>(c)].front()) record(explorer, static_cast<size_t>(c));
+      }
     });
   }
 
-  void replay(Explorer& explorer, long outcome, size_t c, size_t e) {
-    size_t task = 0;
-    while (outcome >= found_[task].tally.finished) outcome -= found_[task++].tally.finished;
-    for (long index = static_cast<long>(task) * kChunk;; ++index) {
-      RandomStream random(options_.seed, sample_stream(index));
-      if (explorer.sample(random, nullptr) != End::finished) continue;
-      if (outcome-- > 0) continue;
-      elite_[c][e].program = explorer.program;
-      if (e == 0) record(explorer, c);
-      return;
+  void enter(std::vector<Climber>& list, double value, const Eigen::Ref<const Eigen::VectorXd>& y, long sample) const {
+    if (list.size() == kClimbers && !(value > list.back().value)) return;
+    const auto near = [&](const Climber& other) { return (other.y - y).norm() <= kNiche * system_.speed; };
+    const auto neighbour = std::find_if(list.begin(), list.end(), near);
+    if (neighbour != list.end()) {
+      if (!(value > neighbour->value)) return;
+      list.erase(neighbour);
     }
+    if (list.size() == kClimbers) list.pop_back();
+    const auto at = std::find_if(list.begin(), list.end(), [&](const Climber& other) { return value > other.value; });
+    list.insert(at, {value, y, sample, Program(contacts())});
   }
 
   // Runs the program at hand once more for its path.
@@ -450,45 +476,51 @@ class Sampling {
     for (const Eigen::VectorXd& point : path) extreme.path.push_back(system_.all.to_v(point));
   }
 
-  // Changes one choice at a time and keeps what is better, from the best few of each direction.
+  // Every climber tries small changes of its choices and keeps what is better; the better half of them goes on, with
+  // twice the tries, until one is left.
   void search_extremes(long searches) {
     const long directions = directions_y_.rows();
-    std::vector<Found> found(static_cast<size_t>(directions));
+    std::vector<Found> found(climbers_.size());
     in_parallel(directions, [&](Explorer& explorer, long c) {
-      const long first = searches * c / directions, last = searches * (c + 1) / directions;
-      std::vector<Candidate>& elite = elite_[static_cast<size_t>(c)];
       Found& mine = found[static_cast<size_t>(c)];
-      mine.y.resize(problem_.dofs(), last - first);
+      std::vector<Climber>& climbers = climbers_[static_cast<size_t>(c)];
+      const long first = searches * c / directions, budget = searches * (c + 1) / directions - first;
+      mine.y.resize(problem_.dofs(), budget);
       std::vector<ContactMode> mode(static_cast<size_t>(contacts()));
-      for (long index = first; index < last; ++index) {
-        RandomStream random(options_.seed, search_stream(index));
-        if (elite.empty()) {
-          explorer.program.clear();
-        } else {  // the best one more often than the others
-          const double u = random.uniform();
-          explorer.program = elite[static_cast<size_t>(u * u * static_cast<double>(elite.size()))].program;
+      long used = 0;
+      const auto climb = [&](Climber& climber, long tries) {
+        for (; tries > 0 && used < budget; --tries, ++used) {
+          RandomStream random(options_.seed, search_stream(first + used));
+          explorer.program = climber.program;
           explorer.mutate(random);
+          const End end = explorer.run(random, nullptr);
+          mine.tally.increments += explorer.walker.increments();
+          mine.tally.unfinished += end == End::unfinished;
+          mine.tally.failed += end == End::failed;
+          if (end != End::finished) continue;
+          auto y = mine.y.col(mine.tally.finished);
+          y = explorer.walker.y();
+          count(explorer.walker, y, mine.tally, mode);
+          const double value = directions_y_.row(c).dot(y);
+          if (!(value > climber.value)) continue;
+          climber.value = value;
+          climber.program = explorer.program;
+          if (value > extremes_[static_cast<size_t>(c)].value) record(explorer, static_cast<size_t>(c));
         }
-        const End end = explorer.run(random, nullptr);
-        mine.tally.increments += explorer.walker.increments();
-        mine.tally.unfinished += end == End::unfinished;
-        mine.tally.failed += end == End::failed;
-        if (end != End::finished) continue;
-        auto y = mine.y.col(mine.tally.finished);
-        y = explorer.walker.y();
-        count(explorer.walker, y, mine.tally, mode);
-        const double value = directions_y_.row(c).dot(y);
-        const auto at = std::find_if(elite.begin(), elite.end(), [&](const Candidate& x) { return value >= x.value; });
-        const bool first_place = at == elite.begin();
-        if (at != elite.end() && at->value == value) continue;
-        if (at == elite.end() && elite.size() == kElite) continue;
-        elite.insert(at, {value, explorer.program});
-        if (elite.size() > kElite) elite.pop_back();
-        if (first_place) record(explorer, static_cast<size_t>(c));
+      };
+      // Rounds of as many tries each: n climbers, n/2 with twice the tries, ...
+      const size_t affordable = static_cast<size_t>(budget / (kTries * (1 + std::lround(std::log2(kClimbers)))));
+      climbers.resize(std::min(climbers.size(), std::max<size_t>(1, affordable)), Climber{});
+      for (long tries = kTries; climbers.size() > 1; tries *= 2) {
+        for (Climber& climber : climbers) climb(climber, tries);
+        std::stable_sort(climbers.begin(), climbers.end(),
+                         [](const Climber& a, const Climber& b) { return a.value > b.value; });
+        climbers.resize((climbers.size() + 1) / 2, Climber{});
       }
+      if (!climbers.empty()) climb(climbers.front(), budget);
       finish(explorer, mine.tally);
       mine.y.conservativeResize(Eigen::NoChange, mine.tally.finished);
-      report(last - first);
+      report(budget);
     });
     for (Found& each : found) found_.push_back(std::move(each));
   }
@@ -550,7 +582,7 @@ class Sampling {
   double step_ = 0, closing_ = 0, restitution_ = 0;
   Eigen::VectorXd elastic_y_;
   std::vector<Found> found_;
-  std::vector<std::vector<Candidate>> elite_;  // best first
+  std::vector<std::vector<Climber>> climbers_;  // of every direction, best first
   std::vector<OutcomeExtreme> extremes_;
   long drawn_ = 0, done_ = 0;
   std::atomic<bool> stopped_ = false;

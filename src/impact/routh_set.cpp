@@ -45,32 +45,50 @@ bool RouthWalker::approaching() const {
   return false;
 }
 
+// z_ of q_.
+bool RouthWalker::solve(const ContactLcp& lcp, const Increment& increment) {
+  const int n = lcp.size(true);
+  auto q = q_.head(n), z = z_.head(n), covering = covering_.head(n);
+  if (increment.pick == Increment::Pick::listed && n <= kListed) {
+    const LcpSolutionSet all = enumerate_lcp_solutions(lcp.W(), q);
+    if (!all.z.empty()) {
+      z = all.z[static_cast<size_t>(increment.seed % all.z.size())];
+      double scale = 0;
+      const double residual = lcp_residual(lcp.W(), q, z, scale);
+      worst_residual = std::max(worst_residual, scale > 0 ? residual / scale : residual);
+      return true;
+    }
+  }
+  covering.setOnes();
+  if (increment.pick != Increment::Pick::ones) {
+    RandomStream random(increment.seed, 0);
+    for (int i = 0; i < n; ++i)  // 2^(0 ... kOctaves), linear between powers of two
+      covering(i) = std::ldexp(1 + random.uniform(), random.below(kOctaves));
+  }
+  LcpOptions options;
+  options.covering = covering_.data();
+  LcpReport report = lemke_.solve(lcp.W(), q, z, options);
+  if (!report.solved()) report = lemke_.solve(lcp.W(), q, z);
+  if (!report.solved()) return false;
+  worst_residual = std::max(worst_residual, report.residual);
+  return true;
+}
+
 bool RouthWalker::advance(const Increment& increment) {
   const bool one = increment.contact >= 0 && system_.contacts() > 1;
   const ContactLcp& lcp = one ? system_.single[static_cast<size_t>(increment.contact)] : system_.all;
   const int n = lcp.size(true), m = lcp.contacts();
-  auto q = q_.head(n), z = z_.head(n);
+  auto q = q_.head(n);
   lcp.right_side(y_, increment.caps, q);
   // Normal velocities below what counts as approaching are rounding of zero, which the caller takes them for.
   for (int i = 0; i < m; ++i) {
     const double limit = system_.separated(one ? increment.contact : i);
     if (std::abs(q(m + i)) <= limit) q(m + i) = 0;
   }
-  LcpOptions options;
-  options.covering = covering_.data();
-  if (increment.covering == 0) {
-    covering_.head(n).setOnes();
-  } else {
-    RandomStream random(increment.covering, 0);
-    for (int i = 0; i < n; ++i)  // 2^(0 ... kOctaves), linear between powers of two
-      covering_(i) = std::ldexp(1 + random.uniform(), random.below(kOctaves));
-  }
-  const LcpReport report = lemke_.solve(lcp.W(), q, z, options);
-  if (!report.solved()) return false;
-  lcp.advance(z, true, y_);
-  impulse_ += z.segment(m, m).sum();
+  if (!solve(lcp, increment)) return false;
+  lcp.advance(z_.head(n), true, y_);
+  impulse_ += z_.segment(m, m).sum();
   ++increments_;
-  worst_residual = std::max(worst_residual, report.residual);
   const double before = energy_;
   update();
   largest_gain = std::max(largest_gain, (energy_ - before) / system_.y0.squaredNorm());

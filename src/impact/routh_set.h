@@ -28,21 +28,24 @@ struct RouthSystem {
   Eigen::VectorXd separated;  // m, J_n v >= -separated does not approach
 };
 
-// Of an increment: `contact` alone, or all if -1, with `caps` [N s]. Lemke's covering vector comes from `covering`; 0:
-// ones.
+// `contact` alone, or all if -1, with `caps` [N s]. Where the problem has several solutions: the one on Lemke's path
+// from the covering vector (1, ..., 1), from one drawn from `seed`, or number `seed` of all.
 struct Increment {
+  enum class Pick { ones, drawn, listed };
   int contact = -1;
-  std::uint64_t covering = 0;
-  const double* caps = nullptr;  // m of them; caps[0] if one contact
+  const double* caps = nullptr;  // m of them; of one contact: its own
+  Pick pick = Pick::ones;
+  std::uint64_t seed = 0;
 };
 
-// One trajectory after another. Allocates nothing after the first.
+// One trajectory after another. Allocates nothing after the first, unless solutions are listed.
 class RouthWalker {
  public:
   explicit RouthWalker(const RouthSystem& system);
 
   void start();
   bool advance(const Increment& increment);  // false: the problem was not solved, y is what it was
+  static constexpr int kListed = 16;         // unknowns of the largest problem whose solutions are listed
   bool approaching() const;
 
   const Eigen::VectorXd& y() const { return y_; }
@@ -53,6 +56,7 @@ class RouthWalker {
 
  private:
   void update();
+  bool solve(const ContactLcp& lcp, const Increment& increment);
 
   const RouthSystem& system_;
   Lemke lemke_;

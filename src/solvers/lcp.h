@@ -5,11 +5,14 @@
 // Lemke's algorithm with a lexicographic ratio test (Cottle, Pang and Stone, "The Linear Complementarity Problem",
 // chapter 4): it ends, at a solution or on a ray, also where problems are degenerate. For copositive M with q.z >= 0 on
 // all solutions z of the problem with q = 0 it ends at a solution.                              theory (12.6), (12.7)
+// Problems that look symmetric are tried by active sets first, which is faster.
 #pragma once
 
 #include <Eigen/Core>
 #include <limits>
 #include <vector>
+
+#include "solvers/lcp_kernels.h"
 
 namespace scree {
 
@@ -26,13 +29,16 @@ struct LcpOptions {
   int max_pivots = 0;        // >= 0, of one try; 0: 100 + 20 n. Some n are usual
   // > 0, n of them, where Lemke's path starts: of several solutions another is found. None: (1, ..., 1).
   const double* covering = nullptr;
+  // Without a covering vector, and where all diagonal entries are positive: guess which z_i are positive, compute them,
+  // correct the guess, and call Lemke only if that leads to no solution.
+  bool active_sets = true;
   int restarts = 2;  // >= 0, further tries, from other covering vectors and with more ties, after one that failed
 };
 
 struct LcpReport {
   LcpStatus status = LcpStatus::numerical_failure;  // of the last try
-  int iterations = 0;                               // pivots of all tries
-  int tries = 0;
+  int iterations = 0;                               // pivots of all tries, or active sets
+  int tries = 0;                                    // of Lemke
   // max_i |min(m z_i, w_i)| / scale, w = M z + q computed from the problem's data and the z returned, m = max |M_ij|
   // [the unit of w over that of z] or 1, scale = max_i (|q_i| + sum_j |M_ij| z_j): what the terms of w come to, so that
   // rounding of w is of the size of the machine's epsilon. It bounds negative parts of z and w, too.
@@ -51,23 +57,23 @@ class Lemke {
                   Eigen::Ref<Eigen::VectorXd> z, const LcpOptions& options = {});
 
  private:
-  using Column = Eigen::Map<Eigen::VectorXd>;
-  Column column(int k) { return {table_.data() + k * n_, n_}; }
-  void equilibrate(const Eigen::Ref<const Eigen::MatrixXd>& M, const Eigen::Ref<const Eigen::VectorXd>& q);
-  void start(const Eigen::Ref<const Eigen::MatrixXd>& M, const Eigen::Ref<const Eigen::VectorXd>& q, int attempt,
-             const double* covering);
+  double* column(int k) { return table_ + static_cast<std::ptrdiff_t>(k) * stride_; }
+  bool equilibrate(const LcpMatrix& M, const double* q);
+  bool solve_active_sets(const LcpMatrix& M, const double* q, double* z, double tolerance, LcpReport& report);
+  void start(const LcpMatrix& M, const double* q, int attempt, const double* covering);
   LcpStatus run(int max_pivots, int& pivots);
   int leaving_row(int entering);
   void pivot(int row, int entering);
-  void read_solution(const Eigen::Ref<const Eigen::MatrixXd>& M, const Eigen::Ref<const Eigen::VectorXd>& q,
-                     Eigen::Ref<Eigen::VectorXd> z, LcpReport& report);
+  void read_solution(const LcpMatrix& M, const double* q, double* z, LcpReport& report);
 
   // The dictionary  x_B = b + C x_N  of w = M z + d z_0 + q: n basic variables as functions of n + 1 others, which are
   // zero. Variables are 0..n-1: w, n..2n-1: z, 2n: z_0. M and q are scaled to largest entries near 1.
-  int n_ = 0;
-  double size_q_ = 1, tie_ = 0;
-  Eigen::VectorXd table_;  // C by columns, n x (n + 1), without gaps
-  Eigen::VectorXd b_, pivot_row_, refined_, w_, row_scale_, column_scale_;
+  const LcpKernels& kernels_ = lcp_kernels();
+  int n_ = 0, stride_ = 0;
+  double size_q_ = 1, size_M_ = 1, tie_ = 0;  // scale of q, largest entry of M
+  double *table_ = nullptr, *b_ = nullptr;    // C by columns, padded, then b
+  std::vector<double> storage_;
+  Eigen::VectorXd refined_, w_, row_scale_, column_scale_;
   Eigen::VectorXi basic_, nonbasic_;  // variable of a row, of a column
   Eigen::VectorXi row_, place_;       // of a variable: its row or -1, its column
   std::vector<int> ties_;

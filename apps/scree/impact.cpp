@@ -1,0 +1,199 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <thread>
+
+#include "interrupt.h"
+#include "options.h"
+#include "scree/error.h"
+#include "scree/impact_page.h"
+#include "terminal.h"
+#include "verbs.h"
+
+namespace scree::cli {
+namespace {
+
+struct ImpactFlags {
+  std::string scene, law, html, sampler, order;
+  bool all = false, json = false, supplement = false;
+  long samples = 0, max_steps = 0;
+  double step = 0, tolerance = 0;
+  int threads = 0, directions = 0;
+  std::uint64_t seed = 0;
+  // Whether the user gave them.
+  CLI::Option *samples_given = nullptr, *max_steps_given = nullptr, *step_given = nullptr, *tolerance_given = nullptr,
+              *directions_given = nullptr, *seed_given = nullptr;
+};
+
+std::vector<int> read_order(const std::string& text, const ImpactScene& scene) {
+  std::vector<int> order;
+  std::vector<std::string> labels;
+  for (const ImpactContact& c : scene.contacts) labels.push_back(c.label);
+  for (size_t from = 0; from <= text.size();) {
+    const size_t comma = std::min(text.find(',', from), text.size());
+    const std::string label = text.substr(from, comma - from);
+    const auto found = std::find(labels.begin(), labels.end(), label);
+    if (found == labels.end())
+      throw InputError(fmt::format("--order: no contact \"{}\", expected labels from {} to {}, as in A,B", label,
+                                   labels.front(), labels.back()));
+    order.push_back(static_cast<int>(found - labels.begin()));
+    from = comma + 1;
+  }
+  return order;
+}
+
+ImpactOptions law_options(const ImpactFlags& flags, const ImpactScene& scene) {
+  ImpactOptions options;
+  options.law = flags.law.empty() ? scene.law : impact_law_from_name(flags.law);
+  if (*flags.tolerance_given) options.tolerance = flags.tolerance;
+  if (*flags.max_steps_given && !*flags.samples_given) options.max_steps = flags.max_steps;
+  options.friction_directions = *flags.directions_given ? flags.directions : scene.sampling.friction_directions;
+  options.supplement_bounds = flags.supplement;
+  if (!flags.order.empty()) options.order = read_order(flags.order, scene);
+  options.validate(scene.problem);
+  return options;
+}
+
+// The scene's step and max_steps belong to its sampler: another one has defaults of its own.
+OutcomeOptions set_options(const ImpactFlags& flags, const ImpactScene& scene) {
+  OutcomeOptions options = scene.sampling;
+  if (!flags.sampler.empty()) {
+    options.sampler = outcome_sampler_from_name(flags.sampler);
+    if (options.sampler != scene.sampling.sampler) {
+      options.step = OutcomeOptions().step;
+      options.max_steps = OutcomeOptions().max_steps;
+    }
+  }
+  options.samples = flags.samples;
+  if (*flags.step_given) options.step = flags.step;
+  if (*flags.max_steps_given) options.max_steps = static_cast<int>(std::min(flags.max_steps, 1'000'000'000L));
+  if (*flags.directions_given) options.friction_directions = flags.directions;
+  if (*flags.seed_given) options.seed = flags.seed;
+  options.threads =
+      flags.threads > 0 ? flags.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  options.validate(scene.problem);
+  return options;
+}
+
+// A law may refuse a problem others accept (one restitution for all contacts): said, not fatal.
+void add_every_law(ImpactReport& report, const ImpactOptions& options) {
+  for (const ImpactLaw law : applicable_impact_laws(report.scene.problem)) {
+    try {
+      add_all_outcomes(report, law, options);
+    } catch (const InputError& error) {
+      report.notes.push_back(fmt::format("{}: left out: {}", impact_law_name(law), error.what()));
+    }
+  }
+}
+
+int run_impact(const ImpactFlags& flags) {
+  if ((flags.all ? 1 : 0) + (flags.law.empty() ? 0 : 1) + (*flags.samples_given ? 1 : 0) > 1)
+    throw InputError("impact: more than one of --law, --all, --samples, expected one of them");
+  for (const auto& [given, name] : {std::pair{!flags.sampler.empty(), "--sampler"},
+                                    {bool(*flags.step_given), "--step"},
+                                    {bool(*flags.seed_given), "--seed"}})
+    if (given && !*flags.samples_given)
+      throw InputError(fmt::format("{}: is for samples, expected --samples N too", name));
+  ImpactReport report;
+  report.scene = load_impact_scene(flags.scene);
+  const ImpactOptions options = law_options(flags, report.scene);
+  if (*flags.samples_given) report.set_options = set_options(flags, report.scene);
+  check_outputs({flags.html}, {flags.scene});
+
+  catch_interrupts();
+  bool resolved = true;
+  if (*flags.samples_given) {
+    Progress progress(!flags.json);
+    report.set = sample_outcomes(report.scene.problem, report.set_options, [&](long done, long total) {
+      progress.count(static_cast<size_t>(done), static_cast<size_t>(total));
+      return !interrupted();
+    });
+    if (report.set->interrupted) {
+      print_error("interrupted, nothing written");
+      return 1;
+    }
+    resolved = report.set->finished > 0;
+  } else if (flags.all) {
+    add_every_law(report, options);
+    resolved = every_outcome_resolved(report);
+  } else {
+    report.outcomes.push_back(resolve_impact(report.scene.problem, options));
+    resolved = every_outcome_resolved(report);
+  }
+
+  if (flags.json)
+    fmt::print("{}\n", impact_report_json(report));
+  else
+    fmt::print("{}", impact_report_text(report));
+  if (!flags.html.empty()) {
+    ImpactReport page = report;
+    if (!flags.all) {  // the page lets the user choose among all laws
+      ImpactReport every;
+      every.scene = report.scene;
+      add_every_law(every, options);
+      for (ImpactResult& r : every.outcomes)
+        if (std::none_of(page.outcomes.begin(), page.outcomes.end(), [&](const ImpactResult& shown) {
+              return shown.law == r.law && shown.status == r.status && (shown.v - r.v).norm() <= 1e-9 * shown.v.norm();
+            }))
+          page.outcomes.push_back(std::move(r));
+      page.notes.insert(page.notes.end(), every.notes.begin(), every.notes.end());
+    }
+    write_impact_page(flags.html, page);
+    if (!flags.json) print_message("wrote " + flags.html);
+  }
+  if (!resolved)
+    print_error(*flags.samples_given ? "no sample finished" : "an impact was not resolved, see its status");
+  return resolved ? 0 : 1;
+}
+
+}  // namespace
+
+void add_impact(CLI::App& app, Action& action) {
+  CLI::App* verb = app.add_subcommand("impact", "Resolve an impact of bodies that touch in several places");
+  auto flags = std::make_shared<ImpactFlags>();
+  std::vector<std::string> laws;
+  for (const ImpactLaw law : impact_laws()) laws.emplace_back(impact_law_name(law));
+  verb->add_option("scene", flags->scene, "Scene of bodies or matrices (.toml, docs/impact.md)")
+      ->required()
+      ->type_name("SCENE.toml");
+  verb->add_option("--law", flags->law,
+                   fmt::format("One outcome of a law: {} (else: the law of the scene)", fmt::join(laws, ", ")))
+      ->type_name("NAME");
+  verb->add_flag("--all", flags->all, "Every outcome of every law that applies");
+  flags->samples_given =
+      verb->add_option("--samples", flags->samples, "The set of plausible outcomes, from N trajectories")
+          ->check(CLI::Range(1L, 1L << 40))
+          ->type_name("N");
+  verb->add_option("--sampler", flags->sampler,
+                   "uniform (as the dissertation) or persistent (one contact at a time, searches extremes)")
+      ->type_name("NAME");
+  flags->step_given = verb->add_option("--step", flags->step, "Largest normal impulse of an increment [N s]; 0: chosen")
+                          ->check(CLI::NonNegativeNumber)
+                          ->type_name("H");
+  flags->max_steps_given =
+      verb->add_option("--max-steps", flags->max_steps, "Steps of an iterated law, or increments of a sample, at most")
+          ->check(CLI::Range(1L, 1L << 50))
+          ->type_name("N");
+  flags->seed_given = verb->add_option("--seed", flags->seed, "Of the samples")->type_name("S");
+  verb->add_option("--threads", flags->threads, "For samples; results do not depend on it (else: all the machine has)")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("T");
+  flags->directions_given =
+      verb->add_option("--directions", flags->directions, "Edges of the friction cone in space, 3 to 64 (8)")
+          ->type_name("K");
+  flags->tolerance_given = verb->add_option("--tolerance", flags->tolerance,
+                                            "Of iterated laws, relative to the speed before: 1e-15 to 0.5 (1e-10)")
+                               ->type_name("E");
+  verb->add_option("--order", flags->order, "Of the sequential law: contacts in the order tried")->type_name("A,B,...");
+  verb->add_flag("--supplement", flags->supplement, "Evaluate the bounds of the 2017 supplement, repaired, too");
+  add_output(*verb, "--html", flags->html,
+             "Write a page with picture, animation and velocity planes that opens offline in a browser", "IMPACT.html");
+  verb->add_flag("--json", flags->json, "Print one JSON object on stdout");
+  verb->callback([flags, &action] { action = [flags] { return run_impact(*flags); }; });
+  verb->footer(
+      "Velocities in m/s and rad/s, impulses in N s, energies in J.\n"
+      "Exits with 1 when a law ran out of steps, was not certified or failed, or no sample finished.");
+}
+
+}  // namespace scree::cli
