@@ -47,5 +47,10 @@ StudyResult study_impact_cradle(const StudyContext& context);
 StudyResult study_impact_rack(const StudyContext& context);
 StudyResult study_impact_galperin(const StudyContext& context);
 StudyResult study_impact_certificate(const StudyContext& context);
+StudyResult study_impact_block(const StudyContext& context);
+StudyResult study_impact_compass(const StudyContext& context);
+StudyResult study_impact_boxwall(const StudyContext& context);
+StudyResult study_impact_ramone(const StudyContext& context);
+StudyResult study_impact_disks(const StudyContext& context);
 
 }  // namespace scree
