@@ -41,18 +41,18 @@ template <class T> Projection project(const SparseColumns& A, const Eigen::Vecto
   const int m = A.columns();
   Nnls<T> nnls;
   nnls.reserve(A.rows, m);
-  std::vector<int> all(static_cast<size_t>(m));
+  Array<int> all(m);
   std::iota(all.begin(), all.end(), 0);
-  std::vector<T> right(static_cast<size_t>(A.rows)), lambda(static_cast<size_t>(m));
-  for (int j = 0; j < A.rows; ++j) right[static_cast<size_t>(j)] = T(-y(j));
+  Array<T> right(A.rows), lambda(m);
+  for (int j = 0; j < A.rows; ++j) right[j] = T(-y(j));
   nnls.solve(A, all.data(), m, right.data(), lambda.data());
   Projection result{y, Eigen::VectorXd(m)};
-  std::vector<T> sum(static_cast<size_t>(A.rows));
-  for (int j = 0; j < A.rows; ++j) sum[static_cast<size_t>(j)] = T(y(j));
-  for (int k = 0; k < m; ++k) A.add(k, lambda[static_cast<size_t>(k)], sum.data());
-  for (int j = 0; j < A.rows; ++j) result.y(j) = to_double(sum[static_cast<size_t>(j)]);
+  Array<T> sum(A.rows);
+  for (int j = 0; j < A.rows; ++j) sum[j] = T(y(j));
+  for (int k = 0; k < m; ++k) A.add(k, lambda[k], sum.data());
+  for (int j = 0; j < A.rows; ++j) result.y(j) = to_double(sum[j]);
   for (int k = 0; k < m; ++k) {
-    const T& l = lambda[static_cast<size_t>(k)];
+    const T& l = lambda[k];
     const double speed = to_double(A.dot(k, sum.data()));
     result.lambda(k) = to_double(l);
     result.residual = std::max(result.residual, l > T(0.0) ? std::abs(speed) : std::max(0.0, -speed));
@@ -113,9 +113,9 @@ void resolve_projected(const ImpactProblem& problem, const NormalisedImpact& imp
 // Down the ladder of arithmetics from the one asked for.
 LoopEnd iterate(ReflectionRun& run, Eigen::VectorXd& y, int first_bits, int& bits) {
   const auto copy_out = [&](const auto& from) {
-    for (size_t j = 0; j < from.size(); ++j) y(static_cast<Eigen::Index>(j)) = to_double(from[j]);
+    for (int j = 0; j < from.count(); ++j) y(j) = to_double(from[j]);
   };
-  std::vector<double> coarse(y.data(), y.data() + y.size());
+  Array<double> coarse(y.data(), y.data() + y.size());
   LoopEnd end = LoopEnd::precision;
   bits = 53;
   if (first_bits <= 53) {
@@ -124,7 +124,7 @@ LoopEnd iterate(ReflectionRun& run, Eigen::VectorXd& y, int first_bits, int& bit
     if (end != LoopEnd::precision) return end;
     ++run.redone;
   }
-  std::vector<DoubleDouble> fine(coarse.begin(), coarse.end());
+  Array<DoubleDouble> fine(coarse.begin(), coarse.end());
   bits = 106;
   if (first_bits <= 106) {
     end = ReflectionLoop<DoubleDouble>(run, fine).iterate();
@@ -132,8 +132,8 @@ LoopEnd iterate(ReflectionRun& run, Eigen::VectorXd& y, int first_bits, int& bit
     if (end != LoopEnd::precision) return end;
     ++run.redone;
   }
-  std::vector<Mpfr256> finest(fine.size());
-  for (size_t j = 0; j < fine.size(); ++j) assign(finest[j], fine[j]);
+  Array<Mpfr256> finest(fine.count());
+  for (int j = 0; j < fine.count(); ++j) assign(finest[j], fine[j]);
   bits = 256;
   end = ReflectionLoop<Mpfr256>(run, finest).iterate();
   copy_out(finest);

@@ -20,8 +20,8 @@ template <class T> class Nnls {
   void reserve(int rows, int columns) {
     rows_ = rows;
     limit_ = std::min(rows, columns);
-    Q_.resize(static_cast<size_t>(rows) * limit_);
-    R_.resize(static_cast<size_t>(limit_) * limit_);
+    Q_.resize(rows * limit_);
+    R_.resize(limit_ * limit_);
     c_.resize(limit_);
     s_.resize(limit_);
     residual_.resize(rows);
@@ -37,16 +37,16 @@ template <class T> class Nnls {
   enum State : char { kFree, kUsed, kRejected };
   static constexpr double kUnit = Arithmetic<T>::unit;
 
-  T* q(int p) { return Q_.data() + static_cast<size_t>(p) * rows_; }
-  T& r(int i, int p) { return R_[static_cast<size_t>(p) * limit_ + i]; }
+  T* q(int p) { return Q_.data() + p * rows_; }
+  T& r(int i, int p) { return R_[p * limit_ + i]; }
   bool orthogonalise(const SparseColumns& A, int k, int p, const T* b);
   void back_substitute();
   void update_residual(const T* b);
 
   int rows_ = 0, limit_ = 0, used_ = 0;
-  std::vector<T> Q_, R_, c_, s_, residual_;
-  std::vector<int> column_;  // of A, by place in the basis
-  std::vector<State> state_;
+  Array<T> Q_, R_, c_, s_, residual_;
+  Array<int> column_;  // of A, by place in the basis
+  Array<State> state_;
 };
 
 // Place p of the basis: column k less its part in the places before. False if nothing but rounding is left.
