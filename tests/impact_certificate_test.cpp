@@ -298,6 +298,30 @@ TEST(ImpactCertificate, StepsThatDoubleCannotCertifyAreRedone) {
   EXPECT_GE(fine.certificate->bits, 106);
 }
 
+// A large reflection rounds the norm; the next one is too small for double. Finer steps must not undo that rounding.
+TEST(ImpactCertificate, SmallStepsAfterLargeOnesAreCertified) {
+  ImpactOptions options;
+  options.law = gauss_seidel_first;
+  options.tolerance = 1e-15;
+  int redone = 0;
+  for (int i = 0; i < 100; ++i) {
+    const double turn = 0.06 * i, angle = 0.01;
+    // u is 1e-14 outside of n_2 and well inside of n_1; before the impact it is reflected about n_1
+    const auto at = [&](double a) { return Eigen::Vector2d(std::cos(a + turn), std::sin(a + turn)); };
+    ImpactProblem p;
+    p.M = Eigen::MatrixXd::Identity(2, 2);
+    p.Jn.resize(2, 2);
+    p.Jn.row(0) = at(M_PI / 2).transpose();
+    p.Jn.row(1) = at(angle - M_PI / 2).transpose();
+    p.v = at(-angle - 1e-14);
+    const ImpactResult result = resolve_elastic(p, options);
+    EXPECT_EQ(result.status, ImpactStatus::resolved) << i;
+    EXPECT_TRUE(result.certificate->holds) << i;
+    redone += result.certificate->redone > 0;
+  }
+  EXPECT_GT(redone, 10);
+}
+
 TEST(ImpactCertificate, MeasuredErrorsAreSomeUnits) {
   for (const ImpactProblem& p : {cradle_impact(7), bernoulli_impact(), rack_impact(), stack_impact(3, StackKind::drop)})
     for (const ImpactLaw law : {gauss_seidel_first, gauss_seidel_cyclic, gauss_seidel_max, reflections}) {
