@@ -20,8 +20,9 @@
 
 namespace scree {
 
-constexpr double kTheta = 0.5;    // largest w |c_i| / |lambda_i|_1
-constexpr double kDelta = 1e-10;  // largest relative change of the norm
+constexpr double kTheta = 0.5;            // largest w |c_i| / |lambda_i|_1
+constexpr double kDelta = 1e-10;          // largest relative change of the norm
+constexpr double kReflectionsGain = 1.5;  // smallest |lambda_i|_1 / (eps |y_0|) of reflections; 2 but for residuals
 
 enum class LoopEnd { resolved, budget, precision };
 
@@ -210,7 +211,8 @@ template <class T> class ReflectionLoop {
     double delta = 0.5 * std::abs(change) * (1 + std::abs(change)) * (1 + 0x1p-50) + 1.1 * (2 * d + 8) * unit;
     if (!run_.elastic() && change <= 0) delta = 0;  // only growth counts
     const double theta = run_.w * error / impulse * (1 + 0x1p-50);
-    const double least = run_.law == ImpactLaw::reflections ? 1.5 * run_.tolerance * norm * (1 + kDelta) : 0;
+    const double least =
+        run_.law == ImpactLaw::reflections ? kReflectionsGain * run_.tolerance * norm * (1 + kDelta) : 0;
     if (!(theta <= kTheta && delta <= kDelta && impulse >= least && std::isfinite(error))) return false;
     run_.theta = std::max(run_.theta, theta);
     run_.delta = std::max(run_.delta, delta);
