@@ -183,6 +183,7 @@ export class Picture {
       return [width / 2 + scale * (q[0] - middle[0]), height / 2 - scale * (q[1] - middle[1])];
     };
     this.svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
+    this.svg.setAttribute('preserveAspectRatio', 'none');
     this.svg.style.height = `${height}px`;
     const make = (name: string, attributes: Record<string, string | number>, parent: Element = this.svg): Element => {
       const e = document.createElementNS(SVG, name);
