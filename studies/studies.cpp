@@ -24,6 +24,19 @@ const std::vector<Study>& studies() {
        study_pbfd_chain},
       {"pbfd-batch", "Many trajectories at once: time per step in lanes and threads (PBFD paper, Fig. 8)",
        study_pbfd_batch},
+      {"impact-cradle", "Newton's cradles by every elastic law, restitution, inelastic collapse", study_impact_cradle},
+      {"impact-rack", "Bernoulli's problem, a rack of balls, stacks of boxes: steps and answers", study_impact_rack},
+      {"impact-galperin", "Wedges and the digits of pi: up to 314159 reflections", study_impact_galperin},
+      {"impact-certificate", "What is proved about impacts: theorem P and the supplement of 2017",
+       study_impact_certificate},
+      {"impact-block", "A block dropped flat rests or rocks: all outcomes (dissertation of M. Halm, section 7.5.1)",
+       study_impact_block},
+      {"impact-compass", "A walker's wide step: three solutions and what lies between (section 7.5.2)",
+       study_impact_compass},
+      {"impact-boxwall", "A box slides into a wall: outcomes beyond any sequence (section 7.5.3)",
+       study_impact_boxwall},
+      {"impact-ramone", "A five-link biped takes a step (section 7.5.4)", study_impact_ramone},
+      {"impact-disks", "A disk falls on two: five contacts (section 7.5.5)", study_impact_disks},
   };
   return all;
 }

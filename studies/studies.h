@@ -43,5 +43,14 @@ StudyResult study_pbfd_box(const StudyContext& context);
 StudyResult study_pbfd_optimizers(const StudyContext& context);
 StudyResult study_pbfd_batch(const StudyContext& context);
 StudyResult study_pbfd_chain(const StudyContext& context);
+StudyResult study_impact_cradle(const StudyContext& context);
+StudyResult study_impact_rack(const StudyContext& context);
+StudyResult study_impact_galperin(const StudyContext& context);
+StudyResult study_impact_certificate(const StudyContext& context);
+StudyResult study_impact_block(const StudyContext& context);
+StudyResult study_impact_compass(const StudyContext& context);
+StudyResult study_impact_boxwall(const StudyContext& context);
+StudyResult study_impact_ramone(const StudyContext& context);
+StudyResult study_impact_disks(const StudyContext& context);
 
 }  // namespace scree
