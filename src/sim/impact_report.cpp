@@ -16,7 +16,7 @@ using Eigen::VectorXd;
 using Row = std::vector<std::string>;
 
 constexpr double kSame = 1e-9;      // of |v_0|_M: outcomes closer than that are one
-constexpr double kNothing = 1e-14;  // of the largest number of a table: shown as 0
+constexpr double kNothing = 1e-12;  // of the largest number of a table: shown as 0
 constexpr size_t kMostColumns = 6;  // contacts or outcomes side by side
 constexpr size_t kMostModes = 16;
 
