@@ -193,8 +193,9 @@ TEST(ImpactVerb, ResolvesByTheLawOfTheSceneOrAnother) {
 TEST(ImpactVerb, ListsAllOutcomes) {
   const Outcome outcome = impact({example("compass"), "--all", "--json"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const json data = json::parse(outcome.out);
   int solutions = 0;
-  for (const json& o : json::parse(outcome.out)["outcomes"]) solutions += o["law"] == "anitescu-potra";
+  for (const json& o : data["outcomes"]) solutions += o["law"] == "anitescu-potra";
   EXPECT_EQ(solutions, 3);  // the foot behind lifts, slides or sticks
 }
 
