@@ -38,9 +38,10 @@ double residual(const LcpProblem& p, const VectorXd& z) {
 }
 
 // The enumeration calls two points one that differ by 1e-7 of their largest entry; oracles and it round differently.
+// Data are of order one, and 1e-13 is nothing.
 bool same(const VectorXd& a, const VectorXd& b) {
   const double size = std::max(a.cwiseAbs().maxCoeff(), b.cwiseAbs().maxCoeff());
-  return (a - b).cwiseAbs().maxCoeff() <= 1e-6 * size;
+  return (a - b).cwiseAbs().maxCoeff() <= 1e-6 * size + 1e-13;
 }
 bool holds(const Points& points, const VectorXd& z) {
   return std::any_of(points.begin(), points.end(), [&](const VectorXd& x) { return same(x, z); });

@@ -390,7 +390,7 @@ class Enumerator {
     }
     for (size_t k = 0; k < vertices_.size(); ++k) {
       const double size = std::max(z.maxCoeff(), vertices_[k].maxCoeff());
-      if ((z - vertices_[k]).cwiseAbs().maxCoeff() <= kSame * size) return static_cast<int>(k);
+      if ((z - vertices_[k]).cwiseAbs().maxCoeff() <= kSame * size + kZero) return static_cast<int>(k);
     }
     vertices_.push_back(z);
     return static_cast<int>(vertices_.size()) - 1;
