@@ -1,5 +1,5 @@
 // Random and degenerate contact problems by the million: every answer is checked by a residual written here, in long
-// double. All of them have solutions (theory 12.7), so what is not solved is counted, too. M holds J J^T rounded to
+// double. All of them have solutions (theory (12.7)), so what is not solved is counted, too. M holds J J^T rounded to
 // double: contacts that are jammed but for a deviation of 1e-8 need impulses which only the bits below tell, and
 // whether the problem with the rounded M has a solution is an accident. Unsolved problems that twice the digits of M
 // make solvable are counted as lost.
