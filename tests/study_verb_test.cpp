@@ -22,7 +22,8 @@ TEST(StudyVerb, ListsTheStudies) {
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.err, "");
   for (const char* name : {"nmdp-jump", "nmdp-walk", "nmdp-table1", "nmdp-truth", "nmdp-cost", "nmdp-convergence",
-                           "nmdp-accuracy", "pbfd-box", "pbfd-optimizers", "pbfd-chain", "pbfd-batch"})
+                           "nmdp-accuracy", "pbfd-box", "pbfd-optimizers", "pbfd-chain", "pbfd-batch", "impact-cradle",
+                           "impact-rack", "impact-galperin", "impact-certificate"})
     EXPECT_NE(outcome.out.find(name), std::string::npos) << name;
 }
 

@@ -56,7 +56,7 @@ struct ImpactOptions {
   double tolerance = 1e-10;
   double tie = 1e-10;              // >= 0, relative, of gs-max
   long max_steps = 10'000'000;     // >= 1: work budget of an iterated law
-  bool supplement_bounds = false;  // also evaluate the repaired bounds of the 2017 supplement (theory 13.x)
+  bool supplement_bounds = false;  // also evaluate the repaired bounds of the 2017 supplement (theory section 13)
   int friction_directions = 8;     // >= 3, of the polygon that stands for the friction cone in space (in the plane: 2)
   std::vector<int> order;          // of `sequential`: contacts in the order tried, cyclically; empty: 0, 1, 2, ...
   void validate(const ImpactProblem& problem) const;  // throws InputError
@@ -75,7 +75,7 @@ struct ImpactCertificate {
   double cap = 0;           // at most so many steps, by theorem P
   long steps = 0;           // taken
   double theta = 0;         // largest w |c_i|_M / |lambda_i|_1, c_i the error of step i; < 1
-  double delta = 0;         // largest | |v_i|_M / |v_0|_M - 1 |
+  double delta = 0;         // largest | |v_i|_M / |v_0|_M - 1 |; with restitution below 1 only where it grew
   double rho = 0;           // largest relative residual of the inner problems of `reflections`
   double step_error = 0;    // largest |c_i|_M / |v_0|_M, measured
   Interval energy_ratio;    // encloses kinetic energy after / before (after jams have been projected)

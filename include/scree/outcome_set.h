@@ -42,7 +42,7 @@ struct OutcomeOptions {
   int threads = 1;   // >= 1; the result does not depend on it
   long paths = 200;  // >= 0, velocities of so many trajectories after every increment, the first ones
   // Rows: directions c in which extremes of c.v are looked for. Of size 0: up and down for every row of Jn and Jt.
-  Eigen::MatrixXd directions;
+  Eigen::MatrixXd directions = {};
   void validate(const ImpactProblem& problem) const;  // throws InputError
 };
 
@@ -59,8 +59,8 @@ struct OutcomeExtreme {
   Eigen::VectorXd direction;                                // c
   double value = -std::numeric_limits<double>::infinity();  // largest c.v found
   Eigen::VectorXd v;                                        // the outcome
-  std::vector<Eigen::VectorXd> path;                        // how it came to it
-  double bound = std::numeric_limits<double>::infinity();   // c.v is not larger for any outcome
+  std::vector<Eigen::VectorXd> path;  // how it came to it; if another direction's search came upon it: before, after
+  double bound = std::numeric_limits<double>::infinity();  // c.v is not larger for any outcome
 };
 
 struct OutcomeSet {

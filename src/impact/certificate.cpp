@@ -47,7 +47,7 @@ bool prove(const SparseColumns& A, Eigen::VectorXd& z, double& w) {
 // Least distance as least squares: E = [A; 1], f = (0, 1); u >= 0 minimises |E u - f|; with r = E u - f the nearest z
 // is -r_head / r_last. r = 0 means A u = 0, sum u = 1.                    [Lawson and Hanson, 1974, chapter 23, section
 // 4]
-template <class T> bool least_distance(const SparseColumns& E, Witness& witness) {
+template <class T> bool least_distance(const SparseColumns& E, Witness& witness, double& margin) {
   const int d = E.rows - 1, m = E.columns();
   Nnls<T> nnls;
   nnls.reserve(E.rows, m);
@@ -63,6 +63,7 @@ template <class T> bool least_distance(const SparseColumns& E, Witness& witness)
   witness.bits = Arithmetic<T>::bits;
   witness.combination.resize(m);
   for (int k = 0; k < m; ++k) witness.combination(k) = to_double(u[static_cast<size_t>(k)]);
+  margin = std::sqrt(std::max(0.0, -to_double(last)));  // |r|, since |r|^2 = -r_last; 1/sqrt(1 + w^2)
   if (!(last < T(0.0))) return false;
   witness.z.resize(d);
   const T factor = T(1.0) / last;
@@ -90,8 +91,11 @@ Witness find_witness(const SparseColumns& normals) {
   // Rounding u of the solver shifts a_k.z by u w^2: double-double where that is more than 1e-6, MPFR beyond its reach.
   const auto attempt = [&](auto scalar, double reach) {
     Witness witness;
-    witness.found = least_distance<decltype(scalar)>(E, witness) && prove(normals, witness.z, witness.w);
-    const bool good = witness.found && witness.w <= reach;
+    double margin = 0;
+    witness.found = least_distance<decltype(scalar)>(E, witness, margin) && prove(normals, witness.z, witness.w);
+    // double knows |r|^2 to 1e-15 only, double-double to 1e-30: enough to tell a jam
+    const bool jammed = witness.bits > 53 && margin < kJamMargin;
+    const bool good = jammed || (witness.found && witness.w <= reach);
     if (!best.found || (witness.found && witness.w < best.w)) best = std::move(witness);
     return good;
   };

@@ -238,14 +238,20 @@ Iterated resolve_iterated(const ImpactProblem& problem, const ImpactOptions& opt
   if (run.steps > 0 || jams) result.v = impact.velocity(iterated.y);
   if (run.steps > run.path.cols()) result.path.push_back(result.v);
 
-  // Witness in the data as given, stretched by what the rounding of L may have cost.
+  // Witness in the data as given, stretched by what the rounding of L may have cost, and where contacts are jammed by
+  // the length of projected normals.
   bool witnessed = true;
   certificate.witness = impact.direction(lift(jam.witness.z));
   if (!jam.open.empty()) {
-    double least = std::numeric_limits<double>::infinity();
-    for (const int k : jam.open) least = std::min(least, impact.cosine(k, certificate.witness).lower);
-    witnessed = least > 0.5;
-    if (witnessed && least < 1 + 0x1p-50) certificate.witness *= (1 + 0x1p-48) / least;
+    // Rounding of the stretched witness is up to u w of its cosines: some more, until none is below 1.
+    witnessed = false;
+    for (int i = 0; i < 6 && !witnessed; ++i) {
+      double least = std::numeric_limits<double>::infinity();
+      for (const int k : jam.open) least = std::min(least, impact.cosine(k, certificate.witness).lower);
+      witnessed = least >= 1;
+      if (!(least > 0)) break;
+      if (!witnessed) certificate.witness *= (1 + std::ldexp(1.0, 6 * i - 48)) / least;
+    }
     certificate.w = std::max(run.w, impact.mass_norm(certificate.witness).upper);
   }
   certificate.energy_ratio = Interval{1, 1};

@@ -560,6 +560,14 @@ class Sampling {
     set.extremes = std::move(extremes_);
     for (size_t c = 0; c < set.extremes.size(); ++c) {
       OutcomeExtreme& extreme = set.extremes[c];
+      Eigen::Index best = 0;
+      const double value = set.v.cols() > 0 ? (directions_.row(static_cast<Eigen::Index>(c)) * set.v).maxCoeff(&best)
+                                            : -std::numeric_limits<double>::infinity();
+      if (value > extreme.value) {
+        extreme.value = value;
+        if (!(extreme.v.size() > 0 && extreme.v == set.v.col(best))) extreme.path = {problem_.v, set.v.col(best)};
+        extreme.v = set.v.col(best);
+      }
       const Eigen::VectorXd direction = directions_y_.row(static_cast<Eigen::Index>(c)).transpose();
       extreme.direction = directions_.row(static_cast<Eigen::Index>(c)).transpose();
       extreme.bound = outer_bound(generators_, system_.all.J().topRows(contacts()), system_.y0, direction, impulse_);

@@ -10,6 +10,7 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "impact/nnls.h"
@@ -72,6 +73,14 @@ template <class T> class ReflectionLoop {
       square0_ += widened<W>(next_[j]) * widened<W>(next_[j]);
     }
     norm_ = norm_of(next_);
+    if constexpr (!std::is_same_v<T, double>) {
+      // Normals are unit vectors to double only. A finer arithmetic reflects about them as they are.
+      for (int k = 0; k < A_.columns(); ++k) {
+        T square(0.0);
+        for (int i = A_.start[k]; i < A_.start[k + 1]; ++i) square += T(A_.value[i]) * T(A_.value[i]);
+        inverse_square_.push_back(T(1.0) / square);
+      }
+    }
   }
 
   LoopEnd iterate() {
@@ -148,6 +157,8 @@ template <class T> class ReflectionLoop {
       const int k = violated_[0];
       const double factor = run_.elastic() ? 2 : 1 + run_.restitution[k];
       lambda_[static_cast<size_t>(k)] = -(speed_[static_cast<size_t>(k)] * T(factor));
+      if constexpr (!std::is_same_v<T, double>)
+        lambda_[static_cast<size_t>(k)] *= inverse_square_[static_cast<size_t>(k)];
     } else {
       // minimise |sum lambda_k a_k + 2 y|, lambda >= 0                                                      theory
       // (13.6)
@@ -214,7 +225,7 @@ template <class T> class ReflectionLoop {
   std::vector<T>& y_;
   T norm_{0.0};     // |y_0|
   W square0_{0.0};  // its square
-  std::vector<T> next_, lambda_, speed_, right_;
+  std::vector<T> next_, lambda_, speed_, right_, inverse_square_;
   std::vector<W> wide_;
   std::vector<int> violated_;
   Nnls<T> nnls_;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <set>
@@ -27,12 +26,6 @@ constexpr int kGrid = 100;                   // cells a side of a plane: as many
 constexpr size_t kMostPlanes = 64;
 
 Json vector_json(const auto& v) { return std::vector<double>(v.data(), v.data() + v.size()); }
-Json rows_json(const Eigen::MatrixXd& m) {
-  Json rows = Json::array();
-  for (Eigen::Index i = 0; i < m.rows(); ++i) rows.push_back(vector_json(VectorXd(m.row(i).transpose())));
-  return rows;
-}
-
 Json body_json(const ImpactBody& b) {
   Json links = Json::array();
   for (const ImpactLink& l : b.links)

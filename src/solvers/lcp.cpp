@@ -20,7 +20,8 @@ constexpr double kNearOne = 16;  // entries within this factor of one need no sc
 constexpr int kRefinements = 4;
 constexpr double kExact = 1e-15;    // residuals are rounding
 constexpr double kLargest = 1e100;  // entries beyond that are no numbers to compute with
-constexpr int kActiveSets = 12;     // that are tried
+constexpr double kPreciseZeros[] = {1e-21, 1e-17, 1e-15, 1e-13};
+constexpr int kActiveSets = 12;  // that are tried
 constexpr double kActiveTolerance = 1e-14;
 constexpr int kPatience = 3;  // of them without getting nearer
 
@@ -62,6 +63,7 @@ void Lemke::reserve(int n) {
   row_.resize(2 * n + 1);
   place_.resize(2 * n + 1);
   ties_.reserve(static_cast<size_t>(n));
+  precise_.reserve(n);
 }
 
 // Rows and columns are scaled until their largest entries are near 1 (Ruiz 2001): w_i and z_j are measured in other
@@ -91,7 +93,7 @@ bool Lemke::equilibrate(const LcpMatrix& M, const double* q) {
     if (!(std::abs(q[i]) <= kLargest)) return false;
     size = std::max(size, std::abs(r[i] * q[i]));
   }
-  size_q_ = or_one(size);
+  size_q_ = size > 0 ? 1 / (inverse_root(size) * inverse_root(size)) : 1;
   return true;
 }
 
@@ -215,7 +217,7 @@ void Lemke::read_solution(const LcpMatrix& M, const double* q, double* z, LcpRep
 // what it makes of others does not pass the check of the residual.
 bool Lemke::solve_active_sets(const LcpMatrix& M, const double* q, double* z, double tolerance, LcpReport& report) {
   for (int i = 0; i < n_; ++i) {
-    if (!(M.column(i)[i] > 0)) return false;
+    if (!(M.column(i)[i] > 0 && std::abs(q[i]) <= kLargest)) return false;
     const double a = M.column(0)[i], b = M.column(i)[0];
     if (!(std::abs(a - b) <= 1e-12 * (std::abs(a) + std::abs(b)))) return false;
   }
@@ -286,7 +288,33 @@ LcpReport Lemke::solve(const Eigen::Ref<const Eigen::MatrixXd>& M, const Eigen::
       report.residual = kernels_.residual(matrix, q.data(), z.data(), size_M_, report.scale) / or_one(report.scale);
     }
   }
+  if (options.precise) solve_precisely(matrix, q.data(), z.data(), options, max_pivots, report);
   return report;
+}
+
+// With twice the digits. Data that are singular but for their rounding, of twin contacts for example, may make a
+// problem that has no solution unless that rounding is zero, too.
+void Lemke::solve_precisely(const LcpMatrix& M, const double* q, double* z, const LcpOptions& options, int max_pivots,
+                            LcpReport& report) {
+  double* d = w_.data();
+  for (int i = 0; i < n_; ++i) d[i] = options.covering ? options.covering[i] : 1;
+  for (const double zero : kPreciseZeros) {
+    ++report.tries;
+    precise_.start(n_);
+    for (int j = 0; j < n_; ++j) {
+      for (int i = 0; i < n_; ++i) precise_.M(i, j) = M.column(j)[i] * row_scale_(i) * column_scale_(j);
+      precise_.q(j) = row_scale_(j) * q[j] / size_q_;
+    }
+    const PreciseLemke::End end = precise_.run(d, zero, max_pivots, report.iterations);
+    for (int i = 0; i < n_; ++i)
+      z[i] = end == PreciseLemke::End::solved ? column_scale_(i) * size_q_ * precise_.z(i).hi : 0;
+    report.residual = kernels_.residual(M, q, z, size_M_, report.scale) / or_one(report.scale);
+    report.status = end == PreciseLemke::End::ray          ? LcpStatus::ray
+                    : end == PreciseLemke::End::pivots     ? LcpStatus::iteration_limit
+                    : report.residual <= options.tolerance ? LcpStatus::solved
+                                                           : LcpStatus::numerical_failure;
+    if (report.solved()) return;
+  }
 }
 
 }  // namespace scree

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "solvers/lcp_kernels.h"
+#include "solvers/lcp_precise.h"
 
 namespace scree {
 
@@ -32,7 +33,8 @@ struct LcpOptions {
   // Without a covering vector, and where all diagonal entries are positive: guess which z_i are positive, compute them,
   // correct the guess, and call Lemke only if that leads to no solution.
   bool active_sets = true;
-  int restarts = 2;  // >= 0, further tries, from other covering vectors and with more ties, after one that failed
+  bool precise = true;  // a last try with numbers of twice the precision, which takes some thirty times as long
+  int restarts = 2;     // >= 0, further tries, from other covering vectors and with more ties, after one that failed
 };
 
 struct LcpReport {
@@ -64,6 +66,8 @@ class Lemke {
   LcpStatus run(int max_pivots, int& pivots);
   int leaving_row(int entering);
   void pivot(int row, int entering);
+  void solve_precisely(const LcpMatrix& M, const double* q, double* z, const LcpOptions& options, int max_pivots,
+                       LcpReport& report);
   void read_solution(const LcpMatrix& M, const double* q, double* z, LcpReport& report);
 
   // The dictionary  x_B = b + C x_N  of w = M z + d z_0 + q: n basic variables as functions of n + 1 others, which are
@@ -77,6 +81,7 @@ class Lemke {
   Eigen::VectorXi basic_, nonbasic_;  // variable of a row, of a column
   Eigen::VectorXi row_, place_;       // of a variable: its row or -1, its column
   std::vector<int> ties_;
+  PreciseLemke precise_;
 };
 
 // ---- All solutions ----

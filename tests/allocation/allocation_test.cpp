@@ -4,8 +4,10 @@
 #include <Eigen/Core>
 #include <memory>
 
+#include "impact/examples.h"
 #include "scree/dynamics.h"
 #include "scree/environment.h"
+#include "scree/impact.h"
 #include "scree/simulation.h"
 #include "scree/urdf.h"
 #include "solvers/lcp.h"
@@ -337,6 +339,24 @@ TEST(SimplexQp, AllocatesOnlyWhenTheProblemGrows) {
   test::AllocationGuard guard;
   for (const test::SimplexProblem& p : problems) solve(p);
   EXPECT_EQ(guard.count(), 0);
+}
+
+// Ten times the reflections, the same heap calls: none is made from step to step. Both fill the path.
+TEST(Impact, StepsOfAnImpactAllocateNothing) {
+  for (const ImpactLaw law : {ImpactLaw::gauss_seidel_first, ImpactLaw::gauss_seidel_max, ImpactLaw::reflections}) {
+    const auto calls = [&](int k) {
+      ImpactProblem problem = galperin_impact(k);  // every contact twice, so that reflections have an inner problem
+      problem.Jn = problem.Jn.replicate(2, 1).eval();
+      ImpactOptions options;
+      options.law = law;
+      options.tolerance = 1e-13;
+      test::AllocationGuard guard;
+      const ImpactResult result = resolve_impact(problem, options);
+      EXPECT_GT(result.steps, 3000);
+      return guard.count();
+    };
+    EXPECT_EQ(calls(3), calls(4)) << impact_law_name(law);
+  }
 }
 
 }  // namespace

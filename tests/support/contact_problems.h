@@ -21,6 +21,7 @@ struct ContactRecipe {
   double decades = 0;     // masses are spread over 10^(+-decades/2)
   double duplicates = 0;  // share of contacts that repeat the one before
   double opposed = 0;     // share of contacts that face the one before: what is between them is jammed
+  double nearly = 0;      // relative deviation of contacts that repeat or face another: nearly singular, nearly jammed
   double at_rest = 0;     // share of bodies without velocity
   double zero_caps = 0;   // share of contacts whose cap is zero
   bool rounded = false;   // levers, normals, velocities and masses are multiples of 1/2
@@ -68,6 +69,9 @@ inline ContactProblem random_contacts(Random& random, const ContactRecipe& recip
     if (twin || faces) {
       p.J.row(i) = (faces ? -1 : 1) * p.J.row(i - 1);
       for (int k = 0; k < t; ++k) p.J.row(m + t * i + k) = p.J.row(m + t * (i - 1) + k);
+      if (recipe.nearly > 0)
+        for (int k = 0; k <= t; ++k)
+          for (double& x : p.J.row(k == 0 ? i : m + t * i + k - 1)) x *= 1 + recipe.nearly * normal(random);
       continue;
     }
     // Between body a and the ground or body b.

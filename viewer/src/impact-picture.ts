@@ -195,7 +195,7 @@ export class Picture {
     this.svg.replaceChildren();
 
     const t = this.time, v = t < 0 ? data.v : this.after;
-    for (const body of data.bodies) if (body.shape === 'wall') this.drawWall(body, width, height, scale, at, make, path);
+    for (const body of data.bodies) if (body.shape === 'wall') this.drawWall(body, width, height, at, make, path);
 
     // Far things first.
     const pieces: { depth: number; draw: () => void }[] = [];
@@ -246,7 +246,7 @@ export class Picture {
     this.drawContacts(t, at, make);
   }
 
-  private drawWall(body: Body, width: number, height: number, scale: number, at: (p: Vec) => [number, number],
+  private drawWall(body: Body, width: number, height: number, at: (p: Vec) => [number, number],
     make: (n: string, a: Record<string, string | number>) => Element, path: (p: [number, number][], c?: boolean) => string): void {
     if (this.data.dimension === 2) {
       // The part of the picture behind the wall: the rectangle cut by a line, in pixels (y down).
