@@ -67,6 +67,21 @@ StudyResult study_impact_boxwall(const StudyContext& context) {
   rows.push_back(near_row("theorem 13, c for a step of 2 N s", "", "24", 24, theorem13(p, s.set, 2), 0));
   rows.push_back(digits_row("bound of the total normal impulse", "N s", 3.4945, 4, s.set.impulse_bound));
 
+  // Which of the two references? Eight more runs of the same size.
+  {
+    std::vector<double> at_rest, fastest;
+    for (std::uint64_t seed = 2; seed <= 9; ++seed) {
+      const ImpactSamples more = uniform_samples(context, p, 2, 5, samples, false, seed);
+      at_rest.push_back(share(more.set, more.set.at_rest));
+      fastest.push_back(extreme(more.set, p.Jt.row(0)));
+    }
+    rows.push_back(report_row("comes to rest, mean and deviation of eight more runs", "%", "85.2 or 84.9",
+                              fmt::format("{:.3f} +- {:.3f}", mean(at_rest), deviation(at_rest))));
+    rows.push_back(report_row("largest tangential velocity of A, least and most of eight more runs", "m/s",
+                              "0.3657 or 0.37048",
+                              fmt::format("{:.4f} to {:.4f}", smallest(fastest), largest(fastest))));
+  }
+
   // --- how the step decides what samples reach ---
   StudyFigure figure{"Share of the largest tangential velocity of A that samples reach",
                      {"step", "N s", true},

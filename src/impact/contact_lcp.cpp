@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <numeric>
@@ -48,8 +49,10 @@ ContactLcp::ContactLcp(const ImpactProblem& problem, int friction_directions, co
   for (int i = 0; i < m_ && k_ > 0; ++i) {
     const int gamma = m_ + p + i, first = 2 * m_ + k_ * i;
     W_.block(first, gamma, k_, 1).setConstant(1);
-    W_.block(gamma, first, 1, k_).setConstant(-1);
-    W_(gamma, m_ + i) = problem.mu(contacts_[static_cast<size_t>(i)]);
+    // mu lambda_n - sum lambda_D >= 0, divided by mu where it is large: residuals then mean the same for all mu.
+    const double mu = problem.mu(contacts_[static_cast<size_t>(i)]), scale = std::max(1.0, mu);
+    W_.block(gamma, first, 1, k_).setConstant(-1 / scale);
+    W_(gamma, m_ + i) = mu / scale;
   }
 }
 

@@ -120,8 +120,7 @@ ImpactResult elastic_part(const ImpactProblem& problem, const ImpactOptions& opt
   return resolve_elastic(smooth, elastic);
 }
 
-// (1 - e) inelastic + e elastic: impulses stay in their cones, which are convex, energy below the larger.  theory
-// (14.6)
+// (1 - e) inelastic + e elastic: cones and the ball of smaller energies are convex.                    theory (14.6)
 void blend(double e, const ImpactResult& elastic, ImpactResult& result) {
   result.v = (1 - e) * result.v + e * elastic.v;
   result.normal_impulse = (1 - e) * result.normal_impulse + e * elastic.normal_impulse;

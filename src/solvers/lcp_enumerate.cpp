@@ -212,6 +212,8 @@ class Enumerator {
       int column = improving_column(face, row, -1, bland), leaves = row;
       if (column >= 0) {
         leaves = leaving_row(face, column, row, bland);
+        // Entries of this row may be below what counts in a column of large ones: then it is the one that blocks.
+        if (leaves < 0) leaves = row;
       } else {
         if (face.b(row) > kZero) return false;
         // Zero already. It leaves at any column, or is zero everywhere.
