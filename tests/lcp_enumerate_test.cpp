@@ -476,39 +476,40 @@ TEST(LcpEnumeration, GivesTheSameBitsTwice) {
   const LcpSolutionSet a = enumerate(p), b = enumerate(p);
   EXPECT_EQ(a.z, b.z);
   EXPECT_EQ(a.nodes, b.nodes);
+}
 
-  // An increment of a walker with friction 1e5 (examples/impact/ramone.toml): a column of entries near 1e5 hid the one
-  // of the row that was to become zero, and the search pivoted without a row.
-  TEST(LcpEnumeration, SmallEntryOfALargeColumn) {
-    Eigen::Matrix4d G;  // normals of two contacts, tangents
-    G << 1.972146157917376, 0.00010564080605521449, -1.4745298177493669, -0.0092797576976860977,   //
-        0.00010564080605521449, 1.7585280382891912, 0.00017499354764574648, -0.14626230762459147,  //
-        -1.4745298177493669, 0.00017499354764574648, 1.4366964350995599, -0.013935101457918347,    //
-        -0.0092797576976860977, -0.14626230762459147, -0.013935101457918347, 3.4639900947696729;
-    Eigen::Matrix<double, 4, 6> D = Eigen::Matrix<double, 4, 6>::Zero();  // normals, tangents to and fro
-    D(0, 0) = D(1, 1) = D(2, 2) = D(3, 4) = 1;
-    D(2, 3) = D(3, 5) = -1;
-    Eigen::MatrixXd M = Eigen::MatrixXd::Zero(10, 10);
-    M.block(2, 2, 6, 6) = D.transpose() * G * D;
-    M(0, 2) = M(1, 3) = -1;
-    M(2, 0) = M(3, 1) = 1;
-    for (int i = 0; i < 2; ++i) {
-      M.block(4 + 2 * i, 8 + i, 2, 1).setOnes();
-      M(8 + i, 2 + i) = 1;
-      M.block(8 + i, 4 + 2 * i, 1, 2).setConstant(-1.0000000000000001e-05);
-    }
-    Eigen::VectorXd q(10);
-    q << 2.3872011221809166, 0, -0.44735188946465315, 5.2689855455077296e-05, 7.8875708048320448e-17,
-        -7.8875708048320448e-17, -0.0043560214135956359, 0.0043560214135956359, 0, 0;
-    const LcpSolutionSet all = enumerate_lcp_solutions(M, q);
-    EXPECT_TRUE(all.complete);
-    ASSERT_FALSE(all.z.empty());
-    for (const Eigen::VectorXd& z : all.z) {
-      double scale = 0;
-      const double residual = lcp_residual(M, q, z, scale);
-      EXPECT_LE(residual, 1e-10 * scale);
-    }
+// An increment of a walker with friction 1e5 (examples/impact/ramone.toml): a column of entries near 1e5 hid the one
+// of the row that was to become zero, and the search pivoted without a row.
+TEST(LcpEnumeration, SmallEntryOfALargeColumn) {
+  Eigen::Matrix4d G;  // normals of two contacts, tangents
+  G << 1.972146157917376, 0.00010564080605521449, -1.4745298177493669, -0.0092797576976860977,   //
+      0.00010564080605521449, 1.7585280382891912, 0.00017499354764574648, -0.14626230762459147,  //
+      -1.4745298177493669, 0.00017499354764574648, 1.4366964350995599, -0.013935101457918347,    //
+      -0.0092797576976860977, -0.14626230762459147, -0.013935101457918347, 3.4639900947696729;
+  Eigen::Matrix<double, 4, 6> D = Eigen::Matrix<double, 4, 6>::Zero();  // normals, tangents to and fro
+  D(0, 0) = D(1, 1) = D(2, 2) = D(3, 4) = 1;
+  D(2, 3) = D(3, 5) = -1;
+  Eigen::MatrixXd M = Eigen::MatrixXd::Zero(10, 10);
+  M.block(2, 2, 6, 6) = D.transpose() * G * D;
+  M(0, 2) = M(1, 3) = -1;
+  M(2, 0) = M(3, 1) = 1;
+  for (int i = 0; i < 2; ++i) {
+    M.block(4 + 2 * i, 8 + i, 2, 1).setOnes();
+    M(8 + i, 2 + i) = 1;
+    M.block(8 + i, 4 + 2 * i, 1, 2).setConstant(-1.0000000000000001e-05);
   }
+  Eigen::VectorXd q(10);
+  q << 2.3872011221809166, 0, -0.44735188946465315, 5.2689855455077296e-05, 7.8875708048320448e-17,
+      -7.8875708048320448e-17, -0.0043560214135956359, 0.0043560214135956359, 0, 0;
+  const LcpSolutionSet all = enumerate_lcp_solutions(M, q);
+  EXPECT_TRUE(all.complete);
+  ASSERT_FALSE(all.z.empty());
+  for (const Eigen::VectorXd& z : all.z) {
+    double scale = 0;
+    const double residual = lcp_residual(M, q, z, scale);
+    EXPECT_LE(residual, 1e-10 * scale);
+  }
+}
 
 }  // namespace
 }  // namespace scree
