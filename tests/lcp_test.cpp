@@ -505,6 +505,18 @@ TEST(LcpKernels, SolveTheEquationsOfAnActiveSet) {
 
 // ---- Scratch ----
 
+// One unknown more at a time, from nothing: scratch is padded, and must still grow.
+TEST(Lemke, GrowsByOne) {
+  Random random(16);
+  Lemke used;
+  for (int n = 1; n <= 20; ++n) {
+    const Problem p{random_matrix(random, n, n).cwiseAbs(), random_vector(random, n)};  // always solvable
+    VectorXd z(n);
+    EXPECT_TRUE(used.solve(p.M, p.q, z).solved());
+    EXPECT_EQ(z, solve(p).z);
+  }
+}
+
 // What was solved before leaves no trace, larger or smaller.
 TEST(Lemke, GivesTheSameBitsWithUsedScratch) {
   Random random(10);

@@ -53,7 +53,7 @@ double lcp_residual(const Eigen::Ref<const Eigen::MatrixXd>& M, const Eigen::Ref
 }
 
 void Lemke::reserve(int n) {
-  if (w_.size() >= n) return;
+  if (basic_.size() >= n) return;
   storage_.resize(static_cast<size_t>(lcp_padded(n)) * static_cast<size_t>(n + 2) + kLcpLane);
   table_ = storage_.data();
   while (reinterpret_cast<std::uintptr_t>(table_) % (kLcpLane * sizeof(double)) != 0) ++table_;

@@ -263,7 +263,6 @@ int main(int argc, char** argv) {
   for (int job = 0; job < jobs; ++job)
     threads.emplace_back([&] {
       Lemke lemke;
-      lemke.reserve(64);
       Tally own[kCount];
       for (long from = next.fetch_add(kBatch); from < count; from = next.fetch_add(kBatch)) {
         const long to = std::min(count, from + kBatch);
