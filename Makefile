@@ -2,7 +2,7 @@
 PRESET ?= release
 SCREE = build/release/scree
 
-.PHONY: demo test verify bench format setup oracles configure build clean
+.PHONY: demo test verify bench format setup bench-setup oracles configure build clean
 
 demo: configure  ## run the main job and say which pages to open
 	@cmake --build --preset release --target scree_cli
@@ -19,12 +19,15 @@ test: oracles build  ## all tests: C++, Python, browser
 
 verify:  ## test, then the longer checks: clang, sanitizers, assertions
 	@for preset in release clang asan debug; do $(MAKE) --no-print-directory test PRESET=$$preset || exit 1; done
+	build/release/tests/scree_lcp_campaign 1000000
 	@echo "verify: release, clang, asan and debug passed"
 
-bench: oracles build  ## speed, beside accuracy
+bench: oracles bench-setup build  ## speed, beside accuracy
 	build/release/bench/scree_bench --benchmark_counters_tabular=true
 	@cmake --build --preset release --target scree_bench_pinocchio
 	@! [ -x build/release/bench/peers/scree_bench_pinocchio ] || build/release/bench/peers/scree_bench_pinocchio
+	@cmake --build --preset release --target scree_lcp_peers
+	@! [ -x build/release/bench/peers/scree_lcp_peers ] || build/release/bench/peers/scree_lcp_peers
 	@cmake --build --preset release --target scree_contact_tables scree_batch_peer
 	@! [ -x build/oracles-venv/bin/python ] || PYTHONDONTWRITEBYTECODE=1 build/oracles-venv/bin/python \
 	  bench/peers/mujoco_contact.py --tables build/release/bench/peers/scree_contact_tables --scree $(SCREE) \
@@ -38,6 +41,9 @@ format:  ## clang-format the sources in place
 
 setup:  ## install missing Debian packages
 	@scripts/setup.sh
+
+bench-setup: setup  ## install Siconos and DART, which the benchmarks compare with
+	@scripts/setup.sh --bench
 
 oracles: setup  ## install Pinocchio and MuJoCo, which the tests compare with
 	@scripts/setup-oracles.sh

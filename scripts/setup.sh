@@ -1,5 +1,6 @@
 #!/bin/sh
 # Installs what is missing on Debian 12 (root or sudo). Says nothing and returns at once when nothing is.
+# With --bench: also what only benchmarks compare with.
 set -eu
 
 packages="g++ clang clang-format cmake ninja-build pkg-config git
@@ -7,6 +8,7 @@ packages="g++ clang clang-format cmake ninja-build pkg-config git
   libpng-dev libqhull-dev libtbb-dev liblbfgs-dev libboost-dev libmpfr-dev libgmp-dev
   libgtest-dev libbenchmark-dev libclang-rt-14-dev chromium python3 python3-numpy python3-h5py python3-pytest
   python3-venv"
+if [ "${1:-}" = "--bench" ]; then packages="$packages libsiconos-numerics-dev libdart-dev"; fi
 # Any Node.js from 18 on will do: Debian's own, or one that is there already.
 node_major=$(node --version 2>/dev/null | sed 's/^v\([0-9]*\).*/\1/')
 if [ "${node_major:-0}" -lt 18 ] || ! command -v npm >/dev/null; then packages="$packages nodejs npm"; fi

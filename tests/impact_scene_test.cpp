@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <random>
+#include <sstream>
 
 #include "scree/error.h"
 #include "support/temp_folder.h"
@@ -482,6 +483,41 @@ TEST(ImpactScene, MistakesAreNamedOnOneLine) {
     EXPECT_EQ(message.find('\n'), std::string::npos) << message;
   }
   EXPECT_EQ(folder.count(), 1);
+}
+
+// Lines lost or doubled, numbers replaced: a problem that is valid, or one line about what is wrong.
+TEST(ImpactScene, AlteredFilesGiveAProblemOrAMessage) {
+  const char* numbers[] = {"0", "-1", "1e300", "-1e-300", "nan", "inf", "1e12", "3", "[1]", "[[]]", "\"x\"", "true"};
+  std::mt19937_64 random(11);
+  const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
+  const TempFolder folder;
+  int accepted = 0, refused = 0;
+  for (const std::string& name : body_scenes())
+    for (int trial = 0; trial < 25; ++trial) {
+      std::vector<std::string> lines;
+      std::istringstream text(read_bytes(kScenes / (name + ".toml")));
+      for (std::string line; std::getline(text, line);) lines.push_back(line);
+      for (size_t change = 0; change <= below(2); ++change) {
+        const size_t at = below(lines.size()), kind = below(3), equals = lines[at].find('=');
+        if (kind == 0) lines[at].clear();
+        if (kind == 1) lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(below(lines.size())), lines[at]);
+        if (kind == 2 && equals != std::string::npos)
+          lines[at] = lines[at].substr(0, equals + 1) + " " + numbers[below(std::size(numbers))];
+      }
+      std::string altered;
+      for (const std::string& line : lines) altered += line + "\n";
+      const fs::path file = folder.write("scene.toml", altered);
+      try {
+        load_impact_scene(file).problem.validate();
+        ++accepted;
+      } catch (const InputError& error) {
+        ++refused;
+        EXPECT_EQ(std::string(error.what()).find(file.string()), 0u) << error.what();
+        EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
+      }
+    }
+  EXPECT_GT(accepted, 50);
+  EXPECT_GT(refused, 50);
 }
 
 TEST(ImpactScene, AMissingFileIsNamed) {

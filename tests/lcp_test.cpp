@@ -8,8 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "scree/error.h"
-#include "support/random_tree.h"
+#include "support/contact_problems.h"
 
 namespace scree {
 namespace {
@@ -169,22 +168,13 @@ TEST(Lemke, SolvesAllFrictionProblems) {
   EXPECT_EQ(restarts, 0);
 }
 
-// Inertias with a condition of 1e8 leave rounding to decide which rows tie. Failures are counted, and none is silent:
-// what is called solved is. Measured: none of 20000.
-TEST(Lemke, SolvesMostFrictionProblemsOfBadCondition) {
+// Inertias with a condition of 1e8 leave rounding to decide which rows tie: 1 % need more than one try.
+TEST(Lemke, SolvesFrictionProblemsOfBadCondition) {
   Random random(4);
-  int failures = 0;
-  const int count = 1000;
-  for (int trial = 0; trial < count; ++trial) {
+  for (int trial = 0; trial < 1000; ++trial) {
     const Problem p = friction_problem(random, 12, 1 + trial % 7, 8, 2);
-    const Answer answer = solve(p);
-    if (answer.report.solved())
-      expect_solution(p, answer);
-    else
-      ++failures;
+    expect_solution(p, solve(p));
   }
-  RecordProperty("failures", failures);
-  EXPECT_LE(failures, count / 100);
 }
 
 // ---- Degeneracy ----
@@ -243,8 +233,9 @@ TEST(Lemke, EndsWhereTiesMakeThePlainAlgorithmCycle) {
     p.M.diagonal().setOnes();  // M >= 0 with a positive diagonal: copositive, and strictly so: always solvable
     if (first_index_ends(p)) continue;
     ++cycles;
-    expect_solution(p, solve(p), 1e-14);
-    EXPECT_EQ(solve(p).report.tries, 1);
+    const Answer answer = solve(p, {.active_sets = false});
+    expect_solution(p, answer, 1e-14);
+    EXPECT_EQ(answer.report.tries, 1);
   }
   EXPECT_GT(cycles, 0);
 }
@@ -298,7 +289,7 @@ TEST(Lemke, RefusesNumbersThatAreNotFinite) {
 
 TEST(Lemke, SaysThatPivotsRanOut) {
   const Problem p{MatrixXd::Identity(6, 6), VectorXd::Constant(6, -1)};
-  const Answer answer = solve(p, {.max_pivots = 3, .restarts = 0});
+  const Answer answer = solve(p, {.max_pivots = 3, .active_sets = false, .precise = false, .restarts = 0});
   EXPECT_EQ(answer.report.status, LcpStatus::iteration_limit);
   EXPECT_EQ(answer.report.iterations, 3);
   EXPECT_TRUE(solve(p).report.solved());
@@ -353,6 +344,162 @@ TEST(Lemke, AgreesWithGaussSeidelOnSymmetricProblems) {
     const double sizes = answer.z.lpNorm<1>() + y.lpNorm<1>() + w.lpNorm<1>() + v.lpNorm<1>();
     EXPECT_LE((A.transpose() * (answer.z - y)).squaredNorm(), 2 * sizes * left + 1e-13 * sizes * sizes);
     EXPECT_LE(y.cwiseMin(v).cwiseAbs().maxCoeff(), 1e-2);  // Gauss-Seidel came somewhere
+  }
+}
+
+// ---- Active sets ----
+
+// As above, |A^T (z - y)|^2 is bounded by what both leave; of problems that are singular, have twins, or more contacts
+// than dofs. Lemke alone needs no active sets, and those that lead nowhere leave the problem to it.
+TEST(Lemke, AgreesWithActiveSets) {
+  Random random(11);
+  int by_sets = 0;
+  const int count = 300;
+  for (int trial = 0; trial < count; ++trial) {
+    test::ContactRecipe recipe{.contacts = 1 + trial % 40, .directions = 0, .duplicates = 0.2};
+    recipe.bodies = 1 + static_cast<int>(random() % 8);
+    recipe.spatial = trial % 2 == 0;
+    const test::ContactProblem contacts = test::random_contacts(random, recipe);
+    const test::LcpProblem lcp = test::contact_lcp(contacts, 0);
+    const Problem p{lcp.M, lcp.q};
+    const Answer a = solve(p), b = solve(p, {.active_sets = false});
+    expect_solution(p, a, 1e-13);
+    expect_solution(p, b, 1e-13);
+    EXPECT_GE(b.report.tries, 1);
+    by_sets += a.report.tries == 0;
+    const VectorXd w = p.M * a.z + p.q, v = p.M * b.z + p.q;
+    const double left = a.z.cwiseMin(w).cwiseAbs().maxCoeff() + b.z.cwiseMin(v).cwiseAbs().maxCoeff();
+    const double sizes = a.z.lpNorm<1>() + b.z.lpNorm<1>() + w.lpNorm<1>() + v.lpNorm<1>();
+    EXPECT_LE((contacts.J.transpose() * (a.z - b.z)).squaredNorm(), 2 * sizes * left + 1e-13 * sizes * sizes);
+  }
+  EXPECT_GT(by_sets, count / 2);
+}
+
+// ---- Twice the precision ----
+
+// Friction of 1e8 beside masses that differ by 1e6, twins and jams. All are solvable (theory 12.7).
+TEST(Lemke, TakesMoreDigitsWhereDoubleIsNotEnough) {
+  Random random(12);
+  int without = 0;
+  for (int trial = 0; trial < 300; ++trial) {
+    test::ContactRecipe recipe{.contacts = 4 + trial % 6, .spatial = false, .directions = 2, .mu = 1e8, .decades = 6};
+    recipe.duplicates = recipe.opposed = 0.2;
+    const test::LcpProblem lcp = test::contact_lcp(test::random_contacts(random, recipe), 2);
+    const Problem p{lcp.M, lcp.q};
+    const Answer answer = solve(p, {.precise = false});
+    without += !answer.report.solved();
+    expect_solution(p, solve(p));
+  }
+  EXPECT_GT(without, 0);  // else this tests nothing
+}
+
+// Both follow the same path where no rounding interferes; random bases of this size have a condition below 1e5.
+TEST(PreciseLemke, FindsWhatLemkeFinds) {
+  Random random(13);
+  for (int trial = 0; trial < 100; ++trial) {
+    const int n = 1 + trial % 8;
+    const Problem p{random_matrix(random, n, n).cwiseAbs(), random_vector(random, n)};  // always solvable
+    PreciseLemke precise;
+    precise.start(n);
+    for (int i = 0; i < n; ++i) {
+      for (int j = 0; j < n; ++j) precise.M(i, j) = p.M(i, j);
+      precise.q(i) = p.q(i);
+    }
+    const VectorXd ones = VectorXd::Ones(n);
+    int pivots = 0;
+    ASSERT_EQ(precise.run(ones.data(), 1e-21, 1000, pivots), PreciseLemke::End::solved);
+    const Answer answer = solve(p, {.covering = ones.data()});
+    for (int i = 0; i < n; ++i) EXPECT_NEAR(precise.z(i).hi, answer.z(i), 1e-10 * (1 + answer.z.maxCoeff()));
+    EXPECT_EQ(pivots, answer.report.iterations);
+    // The rest of M z + q where z > 0, in twice the precision: 1e5 times 1e-31 of the terms.
+    for (int i = 0; i < n; ++i) {
+      if (!(precise.z(i) > DoubleDouble(0))) continue;
+      DoubleDouble w(p.q(i));
+      double terms = std::abs(p.q(i));
+      for (int j = 0; j < n; ++j) {
+        w += p.M(i, j) * precise.z(j);
+        terms += p.M(i, j) * precise.z(j).hi;
+      }
+      EXPECT_LE(std::abs(w.hi), 1e-25 * terms);
+    }
+  }
+}
+
+// ---- Processors ----
+
+// Sizes below, at and above multiples of the width.
+TEST(LcpKernels, GiveTheSameBitsOnEveryProcessor) {
+  Random random(14);
+  const LcpKernels* plain = lcp_kernels(1);
+  int widths = 0;
+  for (const int lanes : {4, 8}) {
+    const LcpKernels* wide = lcp_kernels(lanes);
+    if (!wide) continue;
+    ++widths;
+    for (int n = 1; n <= 35; ++n) {
+      const MatrixXd A = random_matrix(random, n, n), S = A * A.transpose();
+      const VectorXd q = random_vector(random, n), r = random_vector(random, n).cwiseAbs(),
+                     c = random_vector(random, n).cwiseAbs(), z = random_vector(random, n).cwiseMax(0);
+      const LcpMatrix M{A.data(), n, n}, symmetric{S.data(), n, n};
+      const int stride = lcp_padded(n);
+      std::vector<int> F;
+      for (int i = 0; i < n; ++i)
+        if (q(i) < 0) F.push_back(i);
+      const auto run = [&](const LcpKernels& kernels) {
+        std::vector<VectorXd> out;
+        VectorXd rows(n), columns(n), table = VectorXd::Zero(stride * (n + 2)), b = VectorXd::Zero(stride);
+        EXPECT_TRUE(kernels.measure(M, r.data(), c.data(), rows.data(), columns.data()));
+        kernels.load(M, r.data(), c.data(), table.data(), stride);
+        table.segment(n * stride, n) = q;
+        table.segment((n + 1) * stride, n) = q.cwiseAbs();
+        out.insert(out.end(), {rows, columns, table});
+        double least = 0, scale = 0;
+        Eigen::Index row = 0;
+        table.head(n).cwiseAbs().maxCoeff(&row);
+        kernels.pivot(table.data(), n + 2, stride, static_cast<int>(row), 0);
+        out.push_back(table);
+        b.head(n) = q;
+        const double limit = kernels.limit(table.data() + (n / 2) * stride, b.data(), stride, 1e-10, 1e-11, least);
+        const double left = kernels.residual(M, q.data(), z.data(), 3, scale);
+        out.push_back(Eigen::Vector4d(limit, least, left, scale));
+        VectorXd some = VectorXd::Zero(stride), w = VectorXd::Zero(stride), scratch(stride);
+        kernels.solve_active(symmetric, q.data(), F.data(), static_cast<int>(F.size()), table.data(), scratch.data(),
+                             some.data(), w.data());
+        out.insert(out.end(), {some, w, VectorXd::Constant(1, kernels.largest(M))});
+        return out;
+      };
+      EXPECT_EQ(run(*plain), run(*wide)) << lanes << " lanes, n " << n;
+    }
+  }
+  if (widths == 0) GTEST_SKIP() << "no AVX2 on this processor";
+}
+
+// M_FF z_F = -q_F, w = M z + q, by Eigen; and zero for a row that is another one's twin. Positive definite by 0.5.
+TEST(LcpKernels, SolveTheEquationsOfAnActiveSet) {
+  Random random(15);
+  for (int n = 1; n <= 40; ++n) {
+    const MatrixXd A = random_matrix(random, n, n);
+    MatrixXd S = A * A.transpose() / n + 0.5 * MatrixXd::Identity(n, n);
+    VectorXd q = random_vector(random, n);
+    std::vector<int> F;
+    for (int i = 0; i < n; ++i)
+      if (i % 3 != 1) F.push_back(i);
+    const auto size = static_cast<int>(F.size());
+    const int stride = lcp_padded(n);
+    VectorXd table(stride * (n + 1)), out(stride), z(stride), w(stride);
+    lcp_kernels().solve_active({S.data(), n, n}, q.data(), F.data(), size, table.data(), out.data(), z.data(),
+                               w.data());
+    const VectorXd exact = -S(F, F).llt().solve(VectorXd(q(F)));
+    EXPECT_LE((z.head(size) - exact).norm(), 1e-13 * exact.norm());
+    const VectorXd rest = S(Eigen::all, F) * exact + q;
+    EXPECT_LE((w.head(n) - rest).norm(), 1e-13 * (rest.norm() + S.norm() * exact.norm()));
+    if (size < 2) continue;
+    const int a = F[static_cast<size_t>(size - 2)], b = F[static_cast<size_t>(size - 1)];
+    S.row(b) = S.row(a);
+    S.col(b) = S.col(a);
+    lcp_kernels().solve_active({S.data(), n, n}, q.data(), F.data(), size, table.data(), out.data(), z.data(),
+                               w.data());
+    EXPECT_EQ(z(size - 1), 0);
   }
 }
 

@@ -101,9 +101,9 @@ int run_impact(const ImpactFlags& flags) {
   if (*flags.samples_given) report.set_options = set_options(flags, report.scene);
   check_outputs({flags.html}, {flags.scene});
 
-  catch_interrupts();
   bool resolved = true;
   if (*flags.samples_given) {
+    catch_interrupts();
     Progress progress(!flags.json);
     report.set = sample_outcomes(report.scene.problem, report.set_options, [&](long done, long total) {
       progress.count(static_cast<size_t>(done), static_cast<size_t>(total));

@@ -130,7 +130,8 @@ Solver ours() {
           [=](const Instance& i) { return solves(i.lcp, *z); }};
 }
 
-Solver siconos(const std::string& name, int id) {
+// `direct`: the solver itself, without the check that the driver makes of its answer.
+Solver siconos(const std::string& name, int id, bool direct = false) {
   struct Data {
     VectorXd z, w;
     MatrixXd M;
@@ -141,7 +142,7 @@ Solver siconos(const std::string& name, int id) {
   auto data = std::make_shared<Data>();
   data->options = solver_options_create(id);
   data->options->iparam[SICONOS_IPARAM_MAX_ITER] = 100000;
-  data->options->dparam[SICONOS_DPARAM_TOL] = 1e-10;
+  data->options->dparam[SICONOS_DPARAM_TOL] = 1e-8;
   const auto prepare = [=](const Instance& i) {
     data->z = VectorXd::Zero(i.lcp.size());
     data->w = VectorXd::Zero(i.lcp.size());
@@ -153,7 +154,7 @@ Solver siconos(const std::string& name, int id) {
       solver_options_delete(data->options);
       data->options = solver_options_create(id_again);
       data->options->iparam[SICONOS_IPARAM_MAX_ITER] = 100000;
-      data->options->dparam[SICONOS_DPARAM_TOL] = 1e-10;
+      data->options->dparam[SICONOS_DPARAM_TOL] = 1e-8;
       data->problem.size = i.lcp.size();
       data->problem.M = NM_create_from_data(NM_DENSE, i.lcp.size(), i.lcp.size(), data->M.data());
     }
@@ -162,6 +163,11 @@ Solver siconos(const std::string& name, int id) {
   };
   return {name, prepare,
           [=](const Instance&) {
+            int info = 1;
+            if (direct) {
+              lcp_lexicolemke(&data->problem, data->z.data(), data->w.data(), &info, data->options);
+              return info == 0;
+            }
             return linearComplementarity_driver(&data->problem, data->z.data(), data->w.data(), data->options) == 0;
           },
           [=](const Instance& i) { return solves(i.lcp, data->z); }};
@@ -286,6 +292,7 @@ int main(int argc, char** argv) {
   for (const Case& c : cases) {
     const std::vector<Instance> instances = draw(c.contacts, c.spatial, c.directions, c.regular, count, 1);
     std::vector<Solver> solvers{ours(), siconos("Siconos Lemke", SICONOS_LCP_LEMKE),
+                                siconos("Siconos direct", SICONOS_LCP_LEMKE, true),
                                 siconos("Siconos pivot", SICONOS_LCP_PIVOT)};
     if (c.directions == 0) solvers.push_back(dart_dantzig());
     solvers.push_back(dart_lemke());

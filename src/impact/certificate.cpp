@@ -51,23 +51,23 @@ template <class T> bool least_distance(const SparseColumns& E, Witness& witness,
   const int d = E.rows - 1, m = E.columns();
   Nnls<T> nnls;
   nnls.reserve(E.rows, m);
-  std::vector<int> all(static_cast<size_t>(m));
+  Array<int> all(m);
   std::iota(all.begin(), all.end(), 0);
-  std::vector<T> f(static_cast<size_t>(E.rows), T(0.0)), u(static_cast<size_t>(m));
+  Array<T> f(E.rows, T(0.0)), u(m, T(0.0));
   f.back() = T(1.0);
   nnls.solve(E, all.data(), m, f.data(), u.data());
-  std::vector<T> r(static_cast<size_t>(E.rows), T(0.0));  // from u, not from the solver's own residual
-  for (int k = 0; k < m; ++k) E.add(k, u[static_cast<size_t>(k)], r.data());
+  Array<T> r(E.rows, T(0.0));  // from u, not from the solver's own residual
+  for (int k = 0; k < m; ++k) E.add(k, u[k], r.data());
   r.back() -= T(1.0);
   const T last = r.back();
   witness.bits = Arithmetic<T>::bits;
   witness.combination.resize(m);
-  for (int k = 0; k < m; ++k) witness.combination(k) = to_double(u[static_cast<size_t>(k)]);
+  for (int k = 0; k < m; ++k) witness.combination(k) = to_double(u[k]);
   margin = std::sqrt(std::max(0.0, -to_double(last)));  // |r|, since |r|^2 = -r_last; 1/sqrt(1 + w^2)
   if (!(last < T(0.0))) return false;
   witness.z.resize(d);
   const T factor = T(1.0) / last;
-  for (int j = 0; j < d; ++j) witness.z(j) = -to_double(T(r[static_cast<size_t>(j)] * factor));
+  for (int j = 0; j < d; ++j) witness.z(j) = -to_double(T(r[j] * factor));
   return witness.z.allFinite();
 }
 
@@ -107,7 +107,7 @@ Witness find_witness(const SparseColumns& normals) {
 JamReduction reduce_jams(const SparseColumns& normals) {
   const int d = normals.rows, m = normals.columns();
   JamReduction jam;
-  std::vector<char> is_jammed(static_cast<size_t>(m), 0);
+  Array<char> is_jammed(m, 0);
   jam.open.resize(static_cast<size_t>(m));
   std::iota(jam.open.begin(), jam.open.end(), 0);
   jam.normals = normals;
@@ -118,7 +118,7 @@ JamReduction reduce_jams(const SparseColumns& normals) {
     // Contacts of the combination are jammed, and so is whatever lies in their span.
     const Eigen::VectorXd& x = jam.witness.combination;
     for (size_t i = 0; i < jam.open.size(); ++i)
-      if (x(static_cast<Eigen::Index>(i)) > kShare * x.maxCoeff()) is_jammed[static_cast<size_t>(jam.open[i])] = 1;
+      if (x(static_cast<Eigen::Index>(i)) > kShare * x.maxCoeff()) is_jammed[jam.open[i]] = 1;
     if (!(x.size() > 0 && x.maxCoeff() > 0)) std::fill(is_jammed.begin(), is_jammed.end(), char(1));
     const auto dense = [&](int k) {
       Eigen::VectorXd a = Eigen::VectorXd::Zero(d);
@@ -127,7 +127,7 @@ JamReduction reduce_jams(const SparseColumns& normals) {
     };
     Eigen::MatrixXd span(d, std::count(is_jammed.begin(), is_jammed.end(), 1));
     for (int k = 0, c = 0; k < m; ++k)
-      if (is_jammed[static_cast<size_t>(k)]) span.col(c++) = dense(k);
+      if (is_jammed[k]) span.col(c++) = dense(k);
     Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr(span);
     qr.setThreshold(kRank);
     const Eigen::Index rank = qr.rank();
@@ -141,8 +141,8 @@ JamReduction reduce_jams(const SparseColumns& normals) {
     for (int k = 0; k < m; ++k) {
       const Eigen::VectorXd a = jam.basis.transpose() * dense(k);
       const double size = a.norm();
-      if (is_jammed[static_cast<size_t>(k)] || !(size > kVanishes)) {
-        is_jammed[static_cast<size_t>(k)] = 1;
+      if (is_jammed[k] || !(size > kVanishes)) {
+        is_jammed[k] = 1;
         jam.jammed.push_back(k);
         continue;
       }

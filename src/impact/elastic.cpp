@@ -41,18 +41,18 @@ template <class T> Projection project(const SparseColumns& A, const Eigen::Vecto
   const int m = A.columns();
   Nnls<T> nnls;
   nnls.reserve(A.rows, m);
-  std::vector<int> all(static_cast<size_t>(m));
+  Array<int> all(m);
   std::iota(all.begin(), all.end(), 0);
-  std::vector<T> right(static_cast<size_t>(A.rows)), lambda(static_cast<size_t>(m));
-  for (int j = 0; j < A.rows; ++j) right[static_cast<size_t>(j)] = T(-y(j));
+  Array<T> right(A.rows), lambda(m);
+  for (int j = 0; j < A.rows; ++j) right[j] = T(-y(j));
   nnls.solve(A, all.data(), m, right.data(), lambda.data());
   Projection result{y, Eigen::VectorXd(m)};
-  std::vector<T> sum(static_cast<size_t>(A.rows));
-  for (int j = 0; j < A.rows; ++j) sum[static_cast<size_t>(j)] = T(y(j));
-  for (int k = 0; k < m; ++k) A.add(k, lambda[static_cast<size_t>(k)], sum.data());
-  for (int j = 0; j < A.rows; ++j) result.y(j) = to_double(sum[static_cast<size_t>(j)]);
+  Array<T> sum(A.rows);
+  for (int j = 0; j < A.rows; ++j) sum[j] = T(y(j));
+  for (int k = 0; k < m; ++k) A.add(k, lambda[k], sum.data());
+  for (int j = 0; j < A.rows; ++j) result.y(j) = to_double(sum[j]);
   for (int k = 0; k < m; ++k) {
-    const T& l = lambda[static_cast<size_t>(k)];
+    const T& l = lambda[k];
     const double speed = to_double(A.dot(k, sum.data()));
     result.lambda(k) = to_double(l);
     result.residual = std::max(result.residual, l > T(0.0) ? std::abs(speed) : std::max(0.0, -speed));
@@ -110,12 +110,12 @@ void resolve_projected(const ImpactProblem& problem, const NormalisedImpact& imp
 
 // --- iterated laws ---
 
-// Down the ladder of arithmetics from the one asked for.
+// Up the ladder of arithmetics from the one asked for.
 LoopEnd iterate(ReflectionRun& run, Eigen::VectorXd& y, int first_bits, int& bits) {
   const auto copy_out = [&](const auto& from) {
-    for (size_t j = 0; j < from.size(); ++j) y(static_cast<Eigen::Index>(j)) = to_double(from[j]);
+    for (int j = 0; j < from.count(); ++j) y(j) = to_double(from[j]);
   };
-  std::vector<double> coarse(y.data(), y.data() + y.size());
+  Array<double> coarse(y.data(), y.data() + y.size());
   LoopEnd end = LoopEnd::precision;
   bits = 53;
   if (first_bits <= 53) {
@@ -124,7 +124,7 @@ LoopEnd iterate(ReflectionRun& run, Eigen::VectorXd& y, int first_bits, int& bit
     if (end != LoopEnd::precision) return end;
     ++run.redone;
   }
-  std::vector<DoubleDouble> fine(coarse.begin(), coarse.end());
+  Array<DoubleDouble> fine(coarse.begin(), coarse.end());
   bits = 106;
   if (first_bits <= 106) {
     end = ReflectionLoop<DoubleDouble>(run, fine).iterate();
@@ -132,8 +132,8 @@ LoopEnd iterate(ReflectionRun& run, Eigen::VectorXd& y, int first_bits, int& bit
     if (end != LoopEnd::precision) return end;
     ++run.redone;
   }
-  std::vector<Mpfr256> finest(fine.size());
-  for (size_t j = 0; j < fine.size(); ++j) assign(finest[j], fine[j]);
+  Array<Mpfr256> finest(fine.count());
+  for (int j = 0; j < fine.count(); ++j) assign(finest[j], fine[j]);
   bits = 256;
   end = ReflectionLoop<Mpfr256>(run, finest).iterate();
   copy_out(finest);
@@ -151,127 +151,138 @@ double potential(const Eigen::VectorXd& z, const Eigen::VectorXd& y, double norm
   return (to_double(sum) - terms * 0x1p-50) / norm;
 }
 
+// From coordinates of the subspace that jams leave.
+Eigen::VectorXd lift(const JamReduction& jam, const Eigen::VectorXd& x) {
+  return jam.jammed.empty() ? x : Eigen::VectorXd(jam.basis * x);
+}
+
+// Impulses along a_k of all contacts. Jammed ones take what the open ones leave of the change from y to `after`:
+// vectors of their span are non-negative combinations of their normals. theory (13.7)
+Eigen::VectorXd all_impulses(const JamReduction& jam, const SparseColumns& A, const Eigen::VectorXd& open,
+                             const Eigen::VectorXd& y, const Eigen::VectorXd& after) {
+  Eigen::VectorXd lambda = Eigen::VectorXd::Zero(A.columns()), rest = y - after;
+  Eigen::Index i = 0;
+  for (const int k : jam.open) {
+    lambda(k) = open(i) / jam.size(i);
+    A.add(k, lambda(k), rest.data());
+    ++i;
+  }
+  if (jam.jammed.empty()) return lambda;
+  SparseColumns jammed;
+  jammed.rows = A.rows;
+  for (const int k : jam.jammed) {
+    for (int e = A.start[k]; e < A.start[k + 1]; ++e) jammed.append(A.row[e], A.value[e]);
+    jammed.close();
+  }
+  const Projection reaction = project(jammed, rest);
+  i = 0;
+  for (const int k : jam.jammed) lambda(k) = reaction.lambda(i++);
+  return lambda;
+}
+
+// The witness in the data as given, stretched by what the rounding of L may have cost, and where contacts are jammed by
+// the length of projected normals. Rounding of what is stretched is up to u w: some more, until no cosine is below 1.
+bool prove_witness(const JamReduction& jam, NormalisedImpact& impact, ImpactCertificate& certificate) {
+  Eigen::VectorXd& witness = certificate.witness;
+  witness = impact.direction(lift(jam, jam.witness.z));
+  certificate.w = jam.witness.w;
+  bool proved = jam.open.empty();
+  for (int i = 0; i < 6 && !proved; ++i) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const int k : jam.open) least = std::min(least, impact.cosine(k, witness).lower);
+    proved = least >= 1;
+    if (!(least > 0)) return false;
+    if (!proved) witness *= (1 + std::ldexp(1.0, 6 * i - 48)) / least;
+  }
+  if (!jam.open.empty()) certificate.w = std::max(certificate.w, impact.mass_norm(witness).upper);
+  return proved;
+}
+
 struct Iterated {
   Eigen::VectorXd y, lambda;  // after; along normals a_k of all contacts
-  LoopEnd end = LoopEnd::resolved;
 };
 
 Iterated resolve_iterated(const ImpactProblem& problem, const ImpactOptions& options, ImpactLaw law, int first_bits,
                           NormalisedImpact& impact, ImpactResult& result) {
   ImpactCertificate& certificate = result.certificate.emplace();
   certificate.tolerance = options.tolerance;
-  const JamReduction jam = reduce_jams(impact.normals());
-  const bool jams = !jam.jammed.empty();
-  certificate.jammed = jam.jammed;
   const Eigen::VectorXd& y = impact.y();
-  const double norm0 = y.norm();
-  Eigen::VectorXd before = jams ? Eigen::VectorXd(jam.basis.transpose() * y) : y;
-  if (jams && before.norm() <= kStands * norm0) before.setZero();
-  const double norm = before.norm();
-  if (jams) certificate.energy_removed = impact.energy(std::max(0.0, y.squaredNorm() - before.squaredNorm()));
 
-  Eigen::VectorXd restitution;  // of open contacts
-  const bool dissipates =
-      problem.restitution.size() > 0 && problem.restitution.minCoeff() < 1 && law != ImpactLaw::reflections;
-  if (dissipates) {
-    restitution.resize(static_cast<Eigen::Index>(jam.open.size()));
-    for (size_t i = 0; i < jam.open.size(); ++i)
-      restitution(static_cast<Eigen::Index>(i)) = problem.restitution(jam.open[i]);
+  // What jams allow of the velocity
+  const JamReduction jam = reduce_jams(impact.normals());
+  certificate.jammed = jam.jammed;
+  Eigen::VectorXd before = y;
+  if (!jam.jammed.empty()) {
+    before = jam.basis.transpose() * y;
+    if (before.norm() <= kStands * y.norm()) before.setZero();
+    certificate.energy_removed = impact.energy(std::max(0.0, y.squaredNorm() - before.squaredNorm()));
   }
+  const double norm = before.norm();
+
+  // The run, and theorem P before its first step with the bounds every step is held to                   theory (13.11)
   ReflectionRun run(jam.normals, before, static_cast<int>(std::min<long>(options.max_steps, kPath)));
   run.law = law;
   run.tolerance = options.tolerance;
   run.tie = options.tie;
   run.max_steps = options.max_steps;
-  run.restitution = dissipates && restitution.size() > 0 ? restitution.data() : nullptr;
   run.w = jam.witness.w;
-
-  // Theorem P before the first step, with the bounds every step is held to.                              theory (13.11)
-  double gain = 2;
-  if (law == ImpactLaw::reflections) gain = 1.5;
-  if (run.restitution != nullptr) gain = 1 + restitution.minCoeff();
+  double gain = law == ImpactLaw::reflections ? kReflectionsGain : 2;
+  Eigen::VectorXd restitution(static_cast<Eigen::Index>(jam.open.size()));  // of open contacts
+  if (law != ImpactLaw::reflections && restitution.size() > 0 && problem.restitution.size() > 0) {
+    Eigen::Index i = 0;
+    for (const int k : jam.open) restitution(i++) = problem.restitution(k);
+    gain = 1 + restitution.minCoeff();
+    if (gain < 2) run.restitution = restitution.data();
+  }
   if (norm > 0) {
     const double room = run.w * (1 + 4 * kDelta) - potential(jam.witness.z, before, norm);
     certificate.cap = 1 + std::floor(std::max(0.0, room) / ((1 - kTheta) * gain * options.tolerance) * (1 + 0x1p-48));
   }
 
-  Iterated iterated;
   Eigen::VectorXd after = before;
-  if (norm > 0) iterated.end = iterate(run, after, first_bits, certificate.bits);
+  const LoopEnd end = norm > 0 ? iterate(run, after, first_bits, certificate.bits) : LoopEnd::resolved;
+  Iterated iterated;
+  iterated.y = lift(jam, after);
+  iterated.lambda = all_impulses(jam, impact.normals(), run.impulse, y, iterated.y);
+
+  // Velocities on the way
+  result.path.push_back(problem.v);
+  if (!jam.jammed.empty()) result.path.push_back(impact.velocity(lift(jam, before)));
+  const Eigen::VectorXd start = result.path.back();
+  for (long s = 0; s < std::min<long>(run.steps, run.path.cols()); ++s)
+    result.path.push_back(impact.velocity(lift(jam, run.path.col(s))));
+  if (run.steps > 0 || !jam.jammed.empty()) result.v = impact.velocity(iterated.y);
+  if (run.steps > run.path.cols()) result.path.push_back(result.v);
+
+  // What was measured and what is proved
   result.steps = certificate.steps = run.steps;
-  certificate.w = run.w;
   certificate.theta = run.theta;
   certificate.delta = run.delta;
   certificate.rho = run.rho;
   certificate.step_error = run.step_error;
   certificate.redone = run.redone;
-
-  const auto lift = [&](const Eigen::VectorXd& x) { return jams ? Eigen::VectorXd(jam.basis * x) : x; };
-  iterated.y = lift(after);
-  iterated.lambda = Eigen::VectorXd::Zero(impact.contacts());
-  for (size_t i = 0; i < jam.open.size(); ++i)
-    iterated.lambda(jam.open[i]) = run.impulse(static_cast<Eigen::Index>(i)) / jam.size(static_cast<Eigen::Index>(i));
-  if (jams) {
-    // Jammed contacts take the rest. Normals in their span are non-negative combinations of them.        theory (13.7)
-    Eigen::VectorXd rest = y - iterated.y;
-    for (const int k : jam.open) impact.normals().add(k, iterated.lambda(k), rest.data());
-    SparseColumns jammed;
-    jammed.rows = impact.dofs();
-    const SparseColumns& A = impact.normals();
-    for (const int k : jam.jammed) {
-      for (int i = A.start[k]; i < A.start[k + 1]; ++i) jammed.append(A.row[i], A.value[i]);
-      jammed.close();
-    }
-    const Projection reaction = project(jammed, rest);
-    for (size_t i = 0; i < jam.jammed.size(); ++i)
-      iterated.lambda(jam.jammed[i]) = reaction.lambda(static_cast<Eigen::Index>(i));
-  }
-
-  result.path.push_back(problem.v);
-  Eigen::VectorXd start = problem.v;  // of the steps
-  if (jams) {
-    start = impact.velocity(lift(before));
-    result.path.push_back(start);
-  }
-  for (long s = 0; s < std::min<long>(run.steps, run.path.cols()); ++s)
-    result.path.push_back(impact.velocity(lift(run.path.col(s))));
-  if (run.steps > 0 || jams) result.v = impact.velocity(iterated.y);
-  if (run.steps > run.path.cols()) result.path.push_back(result.v);
-
-  // Witness in the data as given, stretched by what the rounding of L may have cost, and where contacts are jammed by
-  // the length of projected normals.
-  bool witnessed = true;
-  certificate.witness = impact.direction(lift(jam.witness.z));
-  if (!jam.open.empty()) {
-    // Rounding of the stretched witness is up to u w of its cosines: some more, until none is below 1.
-    witnessed = false;
-    for (int i = 0; i < 6 && !witnessed; ++i) {
-      double least = std::numeric_limits<double>::infinity();
-      for (const int k : jam.open) least = std::min(least, impact.cosine(k, certificate.witness).lower);
-      witnessed = least >= 1;
-      if (!(least > 0)) break;
-      if (!witnessed) certificate.witness *= (1 + std::ldexp(1.0, 6 * i - 48)) / least;
-    }
-    certificate.w = std::max(run.w, impact.mass_norm(certificate.witness).upper);
-  }
-  certificate.energy_ratio = Interval{1, 1};
-  if (norm > 0 && run.steps > 0) certificate.energy_ratio = impact.energy_ratio(result.v, start);
+  const bool witnessed = prove_witness(jam, impact, certificate);
+  certificate.energy_ratio = run.steps > 0 ? impact.energy_ratio(result.v, start) : Interval{1, 1};
   certificate.least_velocity = impact.least_velocity(result.v);
-  certificate.holds =
-      iterated.end == LoopEnd::resolved && witnessed && static_cast<double>(run.steps) <= certificate.cap;
-  if (norm == 0) certificate.holds = witnessed;
-
-  result.status = iterated.end == LoopEnd::resolved ? ImpactStatus::resolved
-                  : iterated.end == LoopEnd::budget ? ImpactStatus::budget
-                                                    : ImpactStatus::not_certified;
-  if (result.status == ImpactStatus::budget)
-    result.note = fmt::format("{} steps taken; theorem P allows up to {:.3g} for margin {:.3g}", run.steps,
-                              certificate.cap, run.w > 0 ? 1 / run.w : 0);
-  else if (result.status == ImpactStatus::not_certified)
-    result.note = "a step failed its check in 256 bits";
-  else if (jams)
-    result.note = fmt::format("{} of {} contacts are jammed: {:.4g} J removed", jam.jammed.size(), problem.contacts(),
-                              certificate.energy_removed);
+  const bool in_time = norm == 0 || static_cast<double>(run.steps) <= certificate.cap;
+  certificate.holds = end == LoopEnd::resolved && witnessed && in_time;
+  switch (end) {
+    case LoopEnd::resolved:
+      result.status = ImpactStatus::resolved;
+      if (!jam.jammed.empty())
+        result.note = fmt::format("{} of {} contacts are jammed: {:.4g} J removed", jam.jammed.size(),
+                                  problem.contacts(), certificate.energy_removed);
+      break;
+    case LoopEnd::budget:
+      result.status = ImpactStatus::budget;
+      result.note = fmt::format("{} steps taken; theorem P allows up to {:.3g} for margin {:.3g}", run.steps,
+                                certificate.cap, 1 / run.w);
+      break;
+    case LoopEnd::precision:
+      result.status = ImpactStatus::not_certified;
+      result.note = "a step failed its check in 256 bits";
+      break;
+  }
   return iterated;
 }
 
@@ -314,8 +325,8 @@ ImpactResult resolve_elastic(const ImpactProblem& problem, const ImpactOptions& 
       for (int k = 0; k < impact.contacts(); ++k) result.normal_impulse(k) = impact.impulse(k, lambda(k));
       if (!lambda.isZero(0)) {
         result.v = impact.velocity((1 - e) * inelastic.y + e * gr.y);
-        const bool jams = !result.certificate->jammed.empty();
-        result.certificate->energy_ratio = impact.energy_ratio(result.v, result.path[jams ? 1 : 0]);
+        const Eigen::VectorXd& start = result.path[result.certificate->jammed.empty() ? 0 : 1];
+        if (!start.isZero(0)) result.certificate->energy_ratio = impact.energy_ratio(result.v, start);
         result.certificate->least_velocity = impact.least_velocity(result.v);
         result.path.push_back(result.v);
       }

@@ -37,15 +37,24 @@ double least_eigenvalue(const Eigen::MatrixXd& A, double guess) {
 
 NormalisedImpact::NormalisedImpact(const ImpactProblem& problem)
     : exponent_(problem.dofs()),
-      given_(problem.M),
       normal_(problem.Jn.transpose()),
       normal_exponent_(problem.contacts()),
       normal_size_(problem.contacts()) {
   const int d = problem.dofs(), m = problem.contacts();
   for (int i = 0; i < d; ++i) exponent_(i) = static_cast<int>(std::floor(exponent_of(problem.M(i, i)) / 2.0));
-  for (int i = 0; i < d; ++i)
-    for (int j = 0; j < d; ++j) given_(i, j) = std::ldexp(given_(i, j), -exponent_(i) - exponent_(j));
-  mass_ = 0.5 * (given_ + given_.transpose());
+  mass_ = Eigen::MatrixXd::Zero(d, d);
+  exact_start_.push_back(0);
+  for (int j = 0; j < d; ++j) {
+    for (int i = 0; i < d; ++i) {
+      if (problem.M(i, j) == 0 && problem.M(j, i) == 0) continue;
+      const int e = -exponent_(i) - exponent_(j) - 1;
+      const DoubleDouble entry = two_sum(std::ldexp(problem.M(i, j), e), std::ldexp(problem.M(j, i), e));
+      mass_(i, j) = entry.hi;
+      exact_.push_back(entry);
+      exact_row_.push_back(i);
+    }
+    exact_start_.push_back(exact_.count());
+  }
   cholesky_.compute(mass_);
   regular_ = cholesky_.info() == Eigen::Success;
   if (!regular_) return;
@@ -105,17 +114,16 @@ double NormalisedImpact::energy(double square) const { return std::ldexp(0.5 * s
 NormalisedImpact::Square NormalisedImpact::square(const Eigen::VectorXd& v) const {
   Square result;
   double terms = 0;
-  for (int i = 0; i < dofs(); ++i) {
-    if (v(i) == 0) continue;
+  for (int j = 0; j < dofs(); ++j) {
+    if (v(j) == 0) continue;
     DoubleDouble sum;
     double sizes = 0;
-    for (int j = 0; j < dofs(); ++j) {
-      if (given_(i, j) == 0 || v(j) == 0) continue;
-      sum += two_product(given_(i, j), v(j));
-      sizes += std::abs(given_(i, j) * v(j));
+    for (int e = exact_start_[j]; e < exact_start_[j + 1]; ++e) {
+      sum += exact_[e] * v(exact_row_[e]);
+      sizes += std::abs(exact_[e].hi * v(exact_row_[e]));
     }
-    result.value += sum * v(i);
-    terms += sizes * std::abs(v(i));
+    result.value += sum * v(j);
+    terms += sizes * std::abs(v(j));
   }
   result.error = 1.01 * (2 * dofs() + 4) * kWide * terms + kTiny;
   return result;
@@ -153,24 +161,27 @@ void NormalisedImpact::bound_normals() {
   const double eigenvalue = least_eigenvalue(mass_, 0.5 * L.diagonal().array().square().minCoeff());
   normal_bound_.assign(static_cast<size_t>(contacts()), {0, std::numeric_limits<double>::infinity()});
   if (!(eigenvalue > 0)) return;
+  Array<DoubleDouble> r(d);
+  Eigen::VectorXd terms(d);
   for (int k = 0; k < contacts(); ++k) {
     const auto n = normal_.col(k);
     const Eigen::VectorXd x = cholesky_.solve(n);
+    terms = n.cwiseAbs();
+    for (int i = 0; i < d; ++i) r[i] = n(i);
+    for (int j = 0; j < d; ++j) {
+      if (x(j) == 0) continue;
+      for (int e = exact_start_[j]; e < exact_start_[j + 1]; ++e) {
+        r[exact_row_[e]] -= exact_[e] * x(j);
+        terms(exact_row_[e]) += std::abs(exact_[e].hi * x(j));
+      }
+    }
     DoubleDouble value;
     double error = 0, residual = 0;
     for (int i = 0; i < d; ++i) {
-      DoubleDouble r = n(i);
-      double terms = std::abs(n(i));
-      for (int j = 0; j < d; ++j) {
-        if ((given_(i, j) == 0 && given_(j, i) == 0) || x(j) == 0) continue;
-        const DoubleDouble entry = two_sum(0.5 * given_(i, j), 0.5 * given_(j, i));
-        r -= entry * x(j);
-        terms += std::abs(mass_(i, j) * x(j));
-      }
-      const double r_error = 1.01 * (2 * d + 4) * kWide * terms + kTiny;
-      value += (r + n(i)) * x(i);
-      error += std::abs(x(i)) * (r_error + 1.01 * (d + 4) * kWide * (std::abs(to_double(r)) + std::abs(n(i))));
-      const double most = std::abs(to_double(r)) + r_error;
+      const double r_error = 1.01 * (2 * d + 4) * kWide * terms(i) + kTiny;
+      const double most = std::abs(to_double(r[i])) + r_error;
+      value += (r[i] + n(i)) * x(i);
+      error += std::abs(x(i)) * (r_error + 1.01 * (d + 4) * kWide * (most + std::abs(n(i))));
       residual += most * most;
     }
     const Interval low = around(value, up(error)), high = around(value, up(error) + up(up(residual) / eigenvalue));

@@ -48,10 +48,13 @@ class NormalisedImpact {
   void bound_normals();
 
   bool regular_ = false, bounded_ = false;
-  Eigen::VectorXi exponent_;      // D = diag(2^exponent)
-  int velocity_exponent_ = 0;     // v = D^-1 2^velocity_exponent L^-T y
-  Eigen::MatrixXd given_, mass_;  // D^-1 M D^-1, and its symmetric part
-  Eigen::MatrixXd normal_;        // columns D^-1 n_k 2^-normal_exponent_k
+  Eigen::VectorXi exponent_;   // D = diag(2^exponent)
+  int velocity_exponent_ = 0;  // v = D^-1 2^velocity_exponent L^-T y
+  Eigen::MatrixXd mass_;       // symmetric part of D^-1 M D^-1, rounded
+  // The same exactly, entries that are not zero: of column j exact_start_[j] ... exact_start_[j + 1] - 1.
+  Array<int> exact_start_, exact_row_;
+  Array<DoubleDouble> exact_;
+  Eigen::MatrixXd normal_;  // columns D^-1 n_k 2^-normal_exponent_k
   Eigen::VectorXi normal_exponent_;
   Eigen::VectorXd normal_size_;         // |column k of normal_|_{M^-1}
   std::vector<Interval> normal_bound_;  // enclosures of normal_size_

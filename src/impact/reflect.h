@@ -20,8 +20,9 @@
 
 namespace scree {
 
-constexpr double kTheta = 0.5;    // largest w |c_i| / |lambda_i|_1
-constexpr double kDelta = 1e-10;  // largest relative change of the norm
+constexpr double kTheta = 0.5;            // largest w |c_i| / |lambda_i|_1
+constexpr double kDelta = 1e-10;          // largest relative change of the norm
+constexpr double kReflectionsGain = 1.5;  // smallest |lambda_i|_1 / (eps |y_0|) of reflections; 2 but for residuals
 
 enum class LoopEnd { resolved, budget, precision };
 
@@ -57,22 +58,22 @@ struct ReflectionRun {
 
 template <class T> class ReflectionLoop {
  public:
-  ReflectionLoop(ReflectionRun& run, std::vector<T>& y) : run_(run), A_(run.A), y_(y) {
-    const size_t d = static_cast<size_t>(A_.rows), m = static_cast<size_t>(A_.columns());
+  ReflectionLoop(ReflectionRun& run, Array<T>& y) : run_(run), A_(run.A), y_(y) {
+    const int d = A_.rows, m = A_.columns();
     next_.resize(d);
     lambda_.resize(m);
     speed_.resize(m);
     wide_.resize(d);
-    violated_.reserve(m);
+    violated_.reserve(static_cast<size_t>(m));
     if (run.law == ImpactLaw::reflections) {
       right_.resize(d);
       nnls_.reserve(A_.rows, A_.columns());
     }
-    for (size_t j = 0; j < d; ++j) {
-      next_[j] = T(run.y0(static_cast<Eigen::Index>(j)));
+    for (int j = 0; j < d; ++j) {
+      next_[j] = T(run.y0(j));
       square0_ += widened<W>(next_[j]) * widened<W>(next_[j]);
     }
-    norm_ = norm_of(next_);
+    norm_ = norm_of(y_);
     if constexpr (!std::is_same_v<T, double>) {
       // Normals are unit vectors to double only. A finer arithmetic reflects about them as they are.
       for (int k = 0; k < A_.columns(); ++k) {
@@ -91,9 +92,9 @@ template <class T> class ReflectionLoop {
       reflect();
       if (!check()) return LoopEnd::precision;
       std::swap(y_, next_);
-      for (const int k : violated_) run_.impulse(k) += to_double(lambda_[static_cast<size_t>(k)]);
+      for (const int k : violated_) run_.impulse(k) += to_double(lambda_[k]);
       if (run_.steps < run_.path.cols())
-        for (int j = 0; j < A_.rows; ++j) run_.path(j, run_.steps) = to_double(y_[static_cast<size_t>(j)]);
+        for (int j = 0; j < A_.rows; ++j) run_.path(j, run_.steps) = to_double(y_[j]);
       ++run_.steps;
       run_.last = violated_.back();
     }
@@ -102,12 +103,12 @@ template <class T> class ReflectionLoop {
  private:
   using W = typename Arithmetic<T>::Wide;
 
-  static T norm_of(const std::vector<T>& x) {
+  static T norm_of(const Array<T>& x) {
     T sum(0.0);
     for (const T& e : x) sum += e * e;
     return square_root(sum);
   }
-  T& speed(int k) { return speed_[static_cast<size_t>(k)] = A_.dot(k, y_.data()); }
+  T& speed(int k) { return speed_[k] = A_.dot(k, y_.data()); }
 
   // Contacts of the step: one by the rule of pairwise laws, all that approach of `reflections`.
   void find_violated() {
@@ -135,12 +136,12 @@ template <class T> class ReflectionLoop {
         T least = limit;
         bool any = false;
         for (int k = 0; k < m; ++k)
-          if (speed(k) < least) least = speed_[static_cast<size_t>(k)], any = true;
+          if (speed(k) < least) least = speed_[k], any = true;
         if (!any) return;
         // of those within the band the lowest index: which one does not hang on rounding
         least *= T(1 - run_.tie);
         for (int k = 0; k < m; ++k)
-          if (speed_[static_cast<size_t>(k)] <= least && speed_[static_cast<size_t>(k)] < limit) {
+          if (speed_[k] <= least && speed_[k] < limit) {
             violated_.push_back(k);
             return;
           }
@@ -153,20 +154,19 @@ template <class T> class ReflectionLoop {
   }
 
   void reflect() {
-    if (violated_.size() == 1) {
+    if (violated_.count() == 1) {
       const int k = violated_[0];
       const double factor = run_.elastic() ? 2 : 1 + run_.restitution[k];
-      lambda_[static_cast<size_t>(k)] = -(speed_[static_cast<size_t>(k)] * T(factor));
-      if constexpr (!std::is_same_v<T, double>)
-        lambda_[static_cast<size_t>(k)] *= inverse_square_[static_cast<size_t>(k)];
+      lambda_[k] = -(speed_[k] * T(factor));
+      if constexpr (!std::is_same_v<T, double>) lambda_[k] *= inverse_square_[k];
     } else {
       // minimise |sum lambda_k a_k + 2 y|, lambda >= 0                                                      theory
       // (13.6)
-      for (size_t j = 0; j < y_.size(); ++j) right_[j] = y_[j] * T(-2.0);
-      nnls_.solve(A_, violated_.data(), static_cast<int>(violated_.size()), right_.data(), lambda_.data());
+      for (int j = 0; j < A_.rows; ++j) right_[j] = y_[j] * T(-2.0);
+      nnls_.solve(A_, violated_.data(), violated_.count(), right_.data(), lambda_.data());
     }
     next_ = y_;
-    for (const int k : violated_) A_.add(k, lambda_[static_cast<size_t>(k)], next_.data());
+    for (const int k : violated_) A_.add(k, lambda_[k], next_.data());
     if (!run_.elastic()) return;
     const T factor = norm_ / norm_of(next_);
     for (T& e : next_) e *= factor;
@@ -178,26 +178,26 @@ template <class T> class ReflectionLoop {
   bool check() {
     constexpr double unit = Arithmetic<W>::unit;
     const double d = A_.rows, count = static_cast<double>(violated_.size()), norm = run_.norm;
-    for (size_t j = 0; j < y_.size(); ++j) {
+    for (int j = 0; j < A_.rows; ++j) {
       assign(wide_[j], y_[j]);
       wide_[j] *= W(2.0);
     }
     double impulse = 0;
     for (const int k : violated_) {
-      const W lambda = widened<W>(lambda_[static_cast<size_t>(k)]);
+      const W lambda = widened<W>(lambda_[k]);
       A_.add(k, lambda, wide_.data());
-      impulse += to_double(lambda_[static_cast<size_t>(k)]);
+      impulse += to_double(lambda_[k]);
     }
     impulse *= 1 - (count + 2) * 0x1p-52;
     double rho = 0;
     if (run_.law == ImpactLaw::reflections)
       for (const int k : violated_) {
         const double r = to_double(A_.dot(k, wide_.data()));
-        rho = std::max(rho, lambda_[static_cast<size_t>(k)] > T(0.0) ? std::abs(r) : std::max(0.0, -r));
+        rho = std::max(rho, lambda_[k] > T(0.0) ? std::abs(r) : std::max(0.0, -r));
       }
     W square(0.0);
     double error = 0;
-    for (size_t j = 0; j < y_.size(); ++j) {
+    for (int j = 0; j < A_.rows; ++j) {
       const W next = widened<W>(next_[j]);
       square += next * next;
       const double c = to_double(W(next + widened<W>(y_[j]) - wide_[j]));
@@ -211,7 +211,8 @@ template <class T> class ReflectionLoop {
     double delta = 0.5 * std::abs(change) * (1 + std::abs(change)) * (1 + 0x1p-50) + 1.1 * (2 * d + 8) * unit;
     if (!run_.elastic() && change <= 0) delta = 0;  // only growth counts
     const double theta = run_.w * error / impulse * (1 + 0x1p-50);
-    const double least = run_.law == ImpactLaw::reflections ? 1.5 * run_.tolerance * norm * (1 + kDelta) : 0;
+    const double least =
+        run_.law == ImpactLaw::reflections ? kReflectionsGain * run_.tolerance * norm * (1 + kDelta) : 0;
     if (!(theta <= kTheta && delta <= kDelta && impulse >= least && std::isfinite(error))) return false;
     run_.theta = std::max(run_.theta, theta);
     run_.delta = std::max(run_.delta, delta);
@@ -222,12 +223,12 @@ template <class T> class ReflectionLoop {
 
   ReflectionRun& run_;
   const SparseColumns& A_;
-  std::vector<T>& y_;
-  T norm_{0.0};     // |y_0|
-  W square0_{0.0};  // its square
-  std::vector<T> next_, lambda_, speed_, right_, inverse_square_;
-  std::vector<W> wide_;
-  std::vector<int> violated_;
+  Array<T>& y_;
+  T norm_{0.0};     // |y| where this arithmetic began: of a finer one, off |y_0| by what coarser ones did
+  W square0_{0.0};  // |y_0|^2
+  Array<T> next_, lambda_, speed_, right_, inverse_square_;
+  Array<W> wide_;
+  Array<int> violated_;
   Nnls<T> nnls_;
 };
 

@@ -7,19 +7,31 @@
 
 namespace scree {
 
+// A std::vector indexed by int, as everything of Eigen is.
+template <class T> class Array : public std::vector<T> {
+ public:
+  using std::vector<T>::vector;
+  Array() = default;
+  explicit Array(int count, const T& value = T()) : std::vector<T>(static_cast<size_t>(count), value) {}
+  void resize(int count) { std::vector<T>::resize(static_cast<size_t>(count)); }
+  int count() const { return static_cast<int>(this->size()); }
+  T& operator[](int i) { return this->data()[i]; }
+  const T& operator[](int i) const { return this->data()[i]; }
+};
+
 struct SparseColumns {
   int rows = 0;
-  std::vector<int> start = {0};  // of column k: entries start[k] ... start[k + 1] - 1
-  std::vector<int> row;
-  std::vector<double> value;
+  Array<int> start = {0};  // of column k: entries start[k] ... start[k + 1] - 1
+  Array<int> row;
+  Array<double> value;
 
-  int columns() const { return static_cast<int>(start.size()) - 1; }
+  int columns() const { return start.count() - 1; }
   void append(int r, double x) {  // an entry of the column that close() ends
     if (x == 0) return;
     row.push_back(r);
     value.push_back(x);
   }
-  void close() { start.push_back(static_cast<int>(row.size())); }
+  void close() { start.push_back(row.count()); }
 
   // From left to right.
   template <class T> T dot(int k, const T* x) const {

@@ -16,7 +16,7 @@ using Eigen::VectorXd;
 using Row = std::vector<std::string>;
 
 constexpr double kSame = 1e-9;      // of |v_0|_M: outcomes closer than that are one
-constexpr double kNothing = 1e-14;  // of the largest number of a table: shown as 0
+constexpr double kNothing = 1e-12;  // of the largest number of a table: shown as 0
 constexpr size_t kMostColumns = 6;  // contacts or outcomes side by side
 constexpr size_t kMostModes = 16;
 
@@ -339,10 +339,18 @@ std::string mode_name(const ImpactScene& scene, const OutcomeMode& mode) {
   if (std::all_of(mode.contacts.begin(), mode.contacts.end(), [](ContactMode m) { return m == ContactMode::stick; }))
     return "rest: every contact sticks";
   std::vector<std::string> parts;
-  for (size_t i = 0; i < mode.contacts.size(); ++i)
-    if (mode.contacts.size() <= 8 || mode.contacts[i] != ContactMode::stick)
+  if (mode.contacts.size() <= 8) {
+    for (size_t i = 0; i < mode.contacts.size(); ++i)
       parts.push_back(scene.contacts[i].label + " " + kVerbs[static_cast<size_t>(mode.contacts[i])]);
-  return fmt::format("{}", fmt::join(parts, ", "));
+    return fmt::format("{}", fmt::join(parts, ", "));
+  }
+  for (const auto& [kind, verb] : {std::pair{ContactMode::open, "open"}, {ContactMode::slide, "slide"}}) {
+    std::vector<int> contacts;
+    for (size_t i = 0; i < mode.contacts.size(); ++i)
+      if (mode.contacts[i] == kind) contacts.push_back(static_cast<int>(i));
+    if (!contacts.empty()) parts.push_back(fmt::format("{}: {}", verb, labels_of(scene, contacts)));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 Json certificate_json(const ImpactCertificate& c) {

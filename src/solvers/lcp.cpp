@@ -211,10 +211,10 @@ void Lemke::read_solution(const LcpMatrix& M, const double* q, double* z, LcpRep
   }
 }
 
-// Block principal pivoting (Kostreva 1978; Judice and Pires 1994): F, the set of i with z_i > 0, starts as that of
-// q_i < 0; solve M_FF z_F = -q_F, then all z_i < 0 leave and all w_i < 0 enter, until none is, or the number of them
-// has not fallen for a while. For symmetric positive semidefinite M, of which Cholesky's decomposition uses one half;
-// what it makes of others does not pass the check of the residual.
+// Block principal pivoting, theory (12.9) (Kostreva 1978; Judice and Pires 1994): F, the set of i with z_i > 0, starts
+// as that of q_i < 0; solve M_FF z_F = -q_F, then all z_i < 0 leave and all w_i < 0 enter, until none is, or the number
+// of them has not fallen for a while. For symmetric positive semidefinite M, of which Cholesky's decomposition uses one
+// half; what it makes of others does not pass the check of the residual.
 bool Lemke::solve_active_sets(const LcpMatrix& M, const double* q, double* z, double tolerance, LcpReport& report) {
   for (int i = 0; i < n_; ++i) {
     if (!(M.column(i)[i] > 0 && std::abs(q[i]) <= kLargest)) return false;

@@ -5,7 +5,7 @@
 // Lemke's algorithm with a lexicographic ratio test (Cottle, Pang and Stone, "The Linear Complementarity Problem",
 // chapter 4): it ends, at a solution or on a ray, also where problems are degenerate. For copositive M with q.z >= 0 on
 // all solutions z of the problem with q = 0 it ends at a solution.                              theory (12.6), (12.7)
-// Problems that look symmetric are tried by active sets first, which is faster.
+// Problems that look symmetric are tried by active sets first, which is faster.                           theory (12.9)
 #pragma once
 
 #include <Eigen/Core>
@@ -86,9 +86,9 @@ class Lemke {
 
 // ---- All solutions ----
 //
-// Solutions form a union of polyhedra, one for every choice of z_i = 0 or w_i = 0 for all i, faces of
-// { z >= 0, M z + q >= 0 }: points, and where the problem is degenerate continua.                          theory
-// (12.9)
+// A union of polyhedra, one for every choice of z_i = 0 or w_i = 0 for all i, which are faces of
+// { z >= 0, M z + q >= 0 }: points, and where the problem is degenerate continua.                         theory
+// (12.10)
 struct LcpEnumerationOptions {
   double tolerance = 1e-10;  // > 0: solutions are accepted at the residual of LcpReport <= tolerance
   long max_nodes = 1000000;  // >= 1: of the search, each some n^2 to n^3 multiplications

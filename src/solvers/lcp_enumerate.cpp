@@ -3,11 +3,13 @@
 #include <Eigen/LU>
 #include <Eigen/QR>
 #include <algorithm>
+#include <bitset>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <random>
 #include <set>
+#include <unordered_set>
 
 #include "scree/error.h"
 #include "solvers/lcp.h"
@@ -165,8 +167,8 @@ class Enumerator {
 
   // ---- Linear programs on a face ----
 
-  // The row whose variable reaches zero first while that of the column grows; `keep`: its own row does not count.
-  // `bland`: of several the variable of lowest index, else the largest pivot. -1: none.
+  // The row whose variable reaches zero first while that of the column grows; of several the preferred one, else the
+  // largest pivot, or the variable of lowest index (`bland`). -1: none.
   int leaving_row(const Face& face, int column, int preferred, bool bland) const {
     const double least = face.least_pivot(column);
     double limit = std::numeric_limits<double>::infinity();
@@ -228,10 +230,13 @@ class Enumerator {
     return false;
   }
 
-  // Is a variable anything but zero on the face?
-  bool positive(Face face, int variable) {
+  // Is a variable anything but zero on the face? `moves`: variables that were not, of any vertex seen, are marked.
+  bool positive(Face face, int variable, std::vector<bool>* moves = nullptr) {
     if (face.fixed[static_cast<size_t>(variable)]) return false;
     for (int k = 0; k < kMaxPivots; ++k) {
+      if (moves)
+        for (int i = 0; i < n_; ++i)
+          if (face.b(i) > kZero) (*moves)[static_cast<size_t>(face.basic[static_cast<size_t>(i)])] = true;
       if (face.value(variable) > kZero) return true;
       const bool bland = k > kGreedyPivots;
       int column = face.column_of(variable), row = -1;
@@ -250,6 +255,15 @@ class Enumerator {
     return true;
   }
 
+  // Fixes all variables that are zero on the whole face: its dimension is the number of columns left.
+  void reduce(Face& face) {
+    std::vector<bool> moves(static_cast<size_t>(2 * n_ + 1), false);
+    for (int v = 0; v < 2 * n_; ++v)
+      if (!face.fixed[static_cast<size_t>(v)] && !moves[static_cast<size_t>(v)] && face.value(v) <= kZero &&
+          !positive(face, v, &moves))
+        fix(face, v);
+  }
+
   // ---- The search ----
 
   void explore(Face& face) {
@@ -258,6 +272,12 @@ class Enumerator {
       return;
     }
     refresh(face);
+    reduce(face);
+    // A face is what is zero on it. It may have been here by another order of choices, or be part of solutions known.
+    const Zeros zeros = zeros_of(face);
+    if (!seen_.insert(zeros).second) return;
+    const auto within = [&](const Zeros& solutions) { return (solutions & zeros) == solutions; };
+    if (std::any_of(leaf_zeros_.begin(), leaf_zeros_.end(), within)) return;
     // Branch where complementarity is violated most; else at the first choice that is open.
     int open = -1;
     double worst = -1;
@@ -266,14 +286,21 @@ class Enumerator {
       const double both = std::min(face.value(i), face.value(n_ + i));
       if (both > worst) worst = both, open = i;
     }
-    if (open < 0) return add_leaf(face);
-    Face without_w = face, without_z = face;
-    const bool w_can = fix(without_w, open), z_can = fix(without_z, n_ + open);
-    // A branch where both are zero throughout is part of the other one.
-    const bool take_w = w_can && positive(without_w, n_ + open);
-    const bool take_z = z_can && (!take_w || positive(without_z, open));
-    if (take_w) explore(without_w);
-    if (take_z) explore(without_z);
+    if (open < 0) {
+      leaf_zeros_.push_back(zeros);
+      return add_leaf(face);
+    }
+    for (const int variable : {open, n_ + open}) {
+      Face part = face;
+      if (fix(part, variable)) explore(part);
+    }
+  }
+
+  using Zeros = std::bitset<2 * kLargestProblem>;
+  Zeros zeros_of(const Face& face) const {
+    Zeros zeros;
+    for (int v = 0; v < 2 * n_; ++v) zeros[static_cast<size_t>(v)] = face.fixed[static_cast<size_t>(v)];
+    return zeros;
   }
 
   // All vertices and extreme rays of a face, by pivots between its bases. b is replaced by b + epsilon shift with any
@@ -365,7 +392,7 @@ class Enumerator {
     }
     for (size_t k = 0; k < vertices_.size(); ++k) {
       const double size = std::max(z.maxCoeff(), vertices_[k].maxCoeff());
-      if ((z - vertices_[k]).cwiseAbs().maxCoeff() <= kSame * size) return static_cast<int>(k);
+      if ((z - vertices_[k]).cwiseAbs().maxCoeff() <= kSame * size + kZero) return static_cast<int>(k);
     }
     vertices_.push_back(z);
     return static_cast<int>(vertices_.size()) - 1;
@@ -462,6 +489,8 @@ class Enumerator {
   bool failed_ = false;
   std::vector<VectorXd> vertices_;
   std::vector<Leaf> leaves_;
+  std::vector<Zeros> leaf_zeros_;
+  std::unordered_set<Zeros> seen_;
   LcpSolutionSet found_;
 };
 

@@ -19,10 +19,12 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 SCREE_INLINE double larger(double a, double b) { return a > b ? a : b; }
 SCREE_INLINE double smaller(double a, double b) { return a < b ? a : b; }
 
-// kLane numbers, anywhere in memory.
-using Pack [[gnu::vector_size(kLane * sizeof(double)), gnu::aligned(sizeof(double)), gnu::may_alias]] = double;
-SCREE_INLINE const Pack& pack(const double* x) { return *reinterpret_cast<const Pack*>(x); }
-SCREE_INLINE Pack& pack(double* x) { return *reinterpret_cast<Pack*>(x); }
+// kLane numbers, anywhere in memory. Pointers, not references: clang takes those as a promise of the vector's
+// alignment.
+using Vector [[gnu::vector_size(kLane * sizeof(double))]] = double;
+using Pack [[gnu::aligned(sizeof(double)), gnu::may_alias]] = Vector;
+SCREE_INLINE const Pack* pack(const double* x) { return reinterpret_cast<const Pack*>(x); }
+SCREE_INLINE Pack* pack(double* x) { return reinterpret_cast<Pack*>(x); }
 
 // The rows of n >= kLane numbers in packs; the last one overlaps the one before. What is done twice must not matter.
 template <typename Action> SCREE_INLINE void for_packs(int n, const Action& action) {
@@ -43,10 +45,10 @@ SCREE_INLINE bool measure_body(const LcpMatrix& M, const double* r, const double
     if (M.n >= kLane) {
       Pack most{};
       for_packs(M.n, [&](int i) {
-        const Pack x = pack(m + i) * pack(r + i) * cj, a = x < 0 ? -x : x;
+        const Pack x = *pack(m + i) * *pack(r + i) * cj, a = x < 0 ? -x : x;
         zeros += a - a;
         most = a > most ? a : most;
-        pack(by_row + i) = a > pack(by_row + i) ? a : pack(by_row + i);
+        *pack(by_row + i) = a > *pack(by_row + i) ? a : *pack(by_row + i);
       });
       for (int k = 0; k < kLane; ++k) largest = larger(most[k], largest);
     } else {
@@ -69,7 +71,7 @@ SCREE_INLINE void load_body(const LcpMatrix& M, const double* r, const double* c
     double* t = to + static_cast<std::ptrdiff_t>(j) * stride;
     const double cj = c[j];
     if (M.n >= kLane)
-      for_packs(M.n, [&](int i) { pack(t + i) = pack(m + i) * pack(r + i) * cj; });
+      for_packs(M.n, [&](int i) { *pack(t + i) = *pack(m + i) * *pack(r + i) * cj; });
     else
       for (int i = 0; i < M.n; ++i) t[i] = m[i] * r[i] * cj;
     for (int i = M.n; i < stride; ++i) t[i] = 0;
@@ -84,17 +86,17 @@ SCREE_INLINE void pivot_body(double* table, int columns, int stride, int row, in
     double* other = table + static_cast<std::ptrdiff_t>(j) * stride;
     const double factor = -inverse * other[row];
     if (j == entering || factor == 0) continue;
-    for (int i = 0; i < stride; i += kLane) pack(other + i) += factor * pack(out + i);
+    for (int i = 0; i < stride; i += kLane) *pack(other + i) += factor * *pack(out + i);
     other[row] = factor;
   }
-  for (int i = 0; i < stride; i += kLane) pack(out + i) *= inverse;
+  for (int i = 0; i < stride; i += kLane) *pack(out + i) *= inverse;
   out[row] = inverse;
 }
 
 SCREE_INLINE double limit_body(const double* c, const double* b, int stride, double tie, double part, double& least) {
   Pack most{};
   for (int i = 0; i < stride; i += kLane) {
-    const Pack a = pack(c + i) < 0 ? -pack(c + i) : pack(c + i);
+    const Pack a = *pack(c + i) < 0 ? -*pack(c + i) : *pack(c + i);
     most = a > most ? a : most;
   }
   double largest = 1;
@@ -103,8 +105,8 @@ SCREE_INLINE double limit_body(const double* c, const double* b, int stride, dou
   const Pack nothing{};
   Pack first = nothing + kInfinity;
   for (int i = 0; i < stride; i += kLane) {
-    const Pack down = pack(c + i) < -least ? -pack(c + i) : nothing;  // 0: the ratio is infinite, tie > 0
-    const Pack ratio = ((pack(b + i) > 0 ? pack(b + i) : nothing) + tie) / down;
+    const Pack down = *pack(c + i) < -least ? -*pack(c + i) : nothing;  // 0: the ratio is infinite, tie > 0
+    const Pack ratio = ((*pack(b + i) > 0 ? *pack(b + i) : nothing) + tie) / down;
     first = ratio < first ? ratio : first;
   }
   double all = first[0];
@@ -132,25 +134,25 @@ SCREE_INLINE void solve_active_body(const LcpMatrix& M, const double* q, const i
     const double d = column(t)[t];
     z[t] = d > kDependent * M.column(F[t])[F[t]] ? 1 / d : 0;
     if (z[t] == 0) continue;
-    for (int i = first; i < stride; i += kLane) pack(out + i) = pack(column(t) + i);
-    pack(out + first) *= pack(kAllButOne + kLane - 1 - t % kLane);
+    for (int i = first; i < stride; i += kLane) *pack(out + i) = *pack(column(t) + i);
+    *pack(out + first) *= *pack(kAllButOne + kLane - 1 - t % kLane);
     for (int j = t + 1; j <= size; ++j) {
       double* a = column(j);
       const double factor = a[t] * z[t];
-      for (int i = first; i < stride; i += kLane) pack(a + i) -= factor * pack(out + i);
+      for (int i = first; i < stride; i += kLane) *pack(a + i) -= factor * *pack(out + i);
     }
   }
   // Back, pack by pack.
   for (int t = size - 1; t >= 0; --t) {
     z[t] *= right[t];
     const double* a = column(t);
-    for (int i = 0; i < t / kLane * kLane; i += kLane) pack(right + i) -= z[t] * pack(a + i);
+    for (int i = 0; i < t / kLane * kLane; i += kLane) *pack(right + i) -= z[t] * *pack(a + i);
   }
   if (M.n >= kLane) {
     for_packs(M.n, [&](int i) {
-      Pack sum = pack(q + i);
-      for (int t = 0; t < size; ++t) sum += z[t] * pack(M.column(F[t]) + i);
-      pack(w + i) = sum;
+      Pack sum = *pack(q + i);
+      for (int t = 0; t < size; ++t) sum += z[t] * *pack(M.column(F[t]) + i);
+      *pack(w + i) = sum;
     });
   } else {
     for (int i = 0; i < M.n; ++i) {
@@ -170,10 +172,10 @@ SCREE_INLINE double residual_body(const LcpMatrix& M, const double* q, const dou
   };
   if (M.n >= kLane) {
     for_packs(M.n, [&](int i) {
-      Pack w = pack(q + i), terms = w < 0 ? -w : w;
+      Pack w = *pack(q + i), terms = w < 0 ? -w : w;
       for (int j = 0; j < M.n; ++j) {
         if (z[j] == 0) continue;
-        const Pack term = pack(M.column(j) + i) * z[j];
+        const Pack term = *pack(M.column(j) + i) * z[j];
         w += term;
         terms += term < 0 ? -term : term;
       }
@@ -200,7 +202,7 @@ SCREE_INLINE double largest_body(const LcpMatrix& M) {
     const double* m = M.column(j);
     if (M.n >= kLane)
       for_packs(M.n, [&](int i) {
-        const Pack a = pack(m + i) < 0 ? -pack(m + i) : pack(m + i);
+        const Pack a = *pack(m + i) < 0 ? -*pack(m + i) : *pack(m + i);
         zeros += a - a;
         most = a > most ? a : most;
       });

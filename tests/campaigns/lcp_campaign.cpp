@@ -1,10 +1,11 @@
 // Random and degenerate contact problems by the million: every answer is checked by a residual written here, in long
-// double. All of them have solutions (theory 12.7), so what is not solved is counted, too. M holds J J^T rounded to
+// double. All of them have solutions (theory (12.7)), so what is not solved is counted, too. M holds J J^T rounded to
 // double: contacts that are jammed but for a deviation of 1e-8 need impulses which only the bits below tell, and
 // whether the problem with the rounded M has a solution is an accident. Unsolved problems that twice the digits of M
 // make solvable are counted as lost.
 //
-//   lcp_campaign COUNT [SEED] [JOBS]        exit code 1: an answer is wrong, or missing without a reason
+//   lcp_campaign COUNT [SEED] [JOBS] [FIRST]        FIRST: number of the first problem. Exit code 1: an answer is
+//   wrong, or missing without a reason
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -191,9 +192,9 @@ bool solved_without_rounding(const test::ContactProblem& contacts, const Contact
     q.emplace_back(is_impulse(i) ? 0 : p.q(i));
     for (int d = 0; d < dofs; ++d) q.back() += rows[static_cast<size_t>(i)][static_cast<size_t>(d)] * contacts.v(d);
   }
-  const std::vector<double> ones(static_cast<size_t>(n), 1);
+  std::vector<double> covering(static_cast<size_t>(n), 1);
   const double size = p.q.cwiseAbs().maxCoeff();
-  for (const double zero : {1e-26, 1e-23, 1e-20, 1e-17, 1e-14}) {
+  for (const double zero : {1e-26, 1e-24, 1e-23, 1e-22, 1e-21, 1e-20, 1e-18, 1e-17, 1e-16, 1e-14}) {
     PreciseLemke lemke;
     lemke.start(n);
     for (int i = 0; i < n; ++i) {
@@ -201,7 +202,7 @@ bool solved_without_rounding(const test::ContactProblem& contacts, const Contact
       lemke.q(i) = q[static_cast<size_t>(i)];
     }
     int pivots = 0;
-    if (lemke.run(ones.data(), zero, 100 + 20 * n, pivots) != PreciseLemke::End::solved) continue;
+    if (lemke.run(covering.data(), zero, 100 + 20 * n, pivots) != PreciseLemke::End::solved) continue;
     double worst = 0;
     for (int i = 0; i < n; ++i) {
       DoubleDouble w = q[static_cast<size_t>(i)];
@@ -249,6 +250,7 @@ int main(int argc, char** argv) {
   const long count = argc > 1 ? std::atol(argv[1]) : 20000;
   const auto seed = static_cast<unsigned>(argc > 2 ? std::atol(argv[2]) : 1);
   const int jobs = argc > 3 ? std::max(1, std::atoi(argv[3])) : 2;
+  const long first = argc > 4 ? std::atol(argv[4]) : 0;
   if (count < 1) {
     fmt::print(stderr, "lcp_campaign: {} problems, expected at least 1\n", argv[1]);
     return 2;
@@ -265,7 +267,7 @@ int main(int argc, char** argv) {
       Tally own[kCount];
       for (long from = next.fetch_add(kBatch); from < count; from = next.fetch_add(kBatch)) {
         const long to = std::min(count, from + kBatch);
-        for (long k = from; k < to; ++k) solve(seed, k, lemke, own[k % kCount]);
+        for (long k = from; k < to; ++k) solve(seed, first + k, lemke, own[(first + k) % kCount]);
         const long before = done.fetch_add(to - from);
         if (count >= 100000 && before / 100000 != (before + to - from) / 100000) {
           fmt::print(stderr, "lcp_campaign: {} of {}\n", before + to - from, count);

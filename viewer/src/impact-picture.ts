@@ -54,7 +54,7 @@ const linkPoint = (frame: Frame, p: Vec): { p: Vec; v: Vec } => {
 };
 
 export class Picture {
-  readonly span: number;  // [s] half the length of the animation
+  span: number;  // [s] half the length of the animation
   private readonly box: { low: Vec; high: Vec };
   private readonly extent: number;
   private readonly tau: number;  // [s] arrows are what is travelled in this time
@@ -81,10 +81,11 @@ export class Picture {
               if (q) speed = Math.max(speed, norm(linkPoint(framesOf(body, v, 0)[k], q).v));
         } else {
           const m = motionOf(data, body, v);
-          speed = Math.max(speed, norm(m.p), norm(m.w) * 0.5 * Math.max(body.radius, Math.min(...body.size.filter((s) => s > 0), Infinity) === Infinity ? 0 : Math.max(...body.size)));
+          speed = Math.max(speed, norm(m.p), norm(m.w) * Math.max(body.radius, 0.5 * Math.max(...body.size)));
         }
       }
     this.span = Math.min(speed > 0 ? (TRAVEL * this.extent) / speed : 1, rate > 0 ? TURN / rate : Infinity);
+    this.span = this.untilWalls(velocities);
     this.tau = speed > 0 ? (ARROW * this.extent) / speed : 0;
     this.box = this.bounds([-this.span, 0], [data.v]);
     const later = this.bounds([0, this.span], velocities.length > 0 ? velocities : [data.v]);
@@ -93,6 +94,32 @@ export class Picture {
       this.box.high[k] = Math.max(this.box.high[k], later.high[k]);
     }
     if (data.dimension === 3) this.turnByDragging();
+  }
+
+  // The animation ends before something is deep in a wall; that it touches is not computed.
+  private untilWalls(velocities: Vec[]): number {
+    const walls = this.data.bodies.filter((b) => b.shape === 'wall');
+    const steps = 24;
+    for (let k = 1; k <= steps; ++k) {
+      const t = (this.span * k) / steps;
+      const deep = velocities.some((v) => this.data.bodies.some((body) => walls.some((wall) =>
+        this.outline(body, v, t).some(([p, r]) => dot(wall.normal, add(p, wall.p, -1)) - r < -0.02 * this.extent))));
+      if (deep) return this.span * Math.max(0.25, (k - 1) / steps);
+    }
+    return this.span;
+  }
+
+  // Points of a body, with the radius of what is round about them.
+  private outline(body: Body, v: Vec, t: number): [Vec, number][] {
+    if (body.shape === 'wall') return [];
+    if (body.shape === 'box') return this.corners(body, v, t).map((c) => [c, 0]);
+    if (body.shape !== 'links') return [[add(body.p, motionOf(this.data, body, v).p, t), body.radius]];
+    const frames = framesOf(body, v, t);
+    return body.links.flatMap((link, k) => {
+      const points: [Vec, number][] = [[frames[k].o, 0], [linkPoint(frames[k], link.com).p, 0]];
+      if (link.foot) points.push([linkPoint(frames[k], link.foot).p, link.footRadius]);
+      return points;
+    });
   }
 
   show(after: Vec, time: number): void {
@@ -110,19 +137,7 @@ export class Picture {
     });
     for (const v of velocities)
       for (const t of times)
-        for (const body of this.data.bodies) {
-          if (body.shape === 'wall') continue;
-          if (body.shape === 'links') {
-            const frames = framesOf(body, v, t);
-            body.links.forEach((link, k) => {
-              take(frames[k].o, 0);
-              take(linkPoint(frames[k], link.com).p, 0);
-              if (link.foot) take(linkPoint(frames[k], link.foot).p, link.footRadius);
-            });
-          } else if (body.shape === 'box') {
-            for (const c of this.corners(body, v, t)) take(c, 0);
-          } else take(add(body.p, motionOf(this.data, body, v).p, t), body.radius);
-        }
+        for (const body of this.data.bodies) for (const [p, r] of this.outline(body, v, t)) take(p, r);
     for (const contact of this.data.contacts) if (contact.p) take(contact.p, 0);
     return { low, high };
   }
@@ -183,6 +198,7 @@ export class Picture {
       return [width / 2 + scale * (q[0] - middle[0]), height / 2 - scale * (q[1] - middle[1])];
     };
     this.svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
+    this.svg.setAttribute('preserveAspectRatio', 'none');
     this.svg.style.height = `${height}px`;
     const make = (name: string, attributes: Record<string, string | number>, parent: Element = this.svg): Element => {
       const e = document.createElementNS(SVG, name);

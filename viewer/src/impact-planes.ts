@@ -80,7 +80,7 @@ export class Plane {
   private readonly readout = document.createElement('div');
   private readonly selects: HTMLSelectElement[] = [];
   private view: { x: [number, number]; y: [number, number] } = { x: [0, 1], y: [0, 1] };
-  private ends = true;  // fit the ends, not the whole courses
+  private ends = false;  // fit the ends only, not the whole courses
   drawn = { points: 0, paths: 0, marks: 0 };
 
   constructor(root: HTMLElement, private readonly shared: PlaneData, private x: number, private y: number) {
@@ -97,12 +97,12 @@ export class Plane {
       this.selects.push(select);
       return select;
     };
-    const fit = Object.assign(document.createElement('button'), { type: 'button', textContent: 'whole course' });
+    const fit = Object.assign(document.createElement('button'), { type: 'button', textContent: 'ends' });
     fit.setAttribute('aria-pressed', 'false');
-    fit.title = 'Fit the courses from before the impact too';
+    fit.title = 'Fit where courses end';
     fit.addEventListener('click', () => {
       this.ends = !this.ends;
-      fit.setAttribute('aria-pressed', String(!this.ends));
+      fit.setAttribute('aria-pressed', String(this.ends));
       this.fit();
     });
     bar.append(choose(y, (k) => { this.y = k; }, 'Upwards'), document.createTextNode('over'), choose(x, (k) => { this.x = k; }, 'To the right'),

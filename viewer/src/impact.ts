@@ -5,7 +5,7 @@ import { Layer, Plane, PlaneData } from './impact-planes';
 import { css, Theme } from './theme';
 
 const PLAY_SECONDS = 3.2;  // from one end to the other
-const MOST_COLUMNS = 8;    // contacts whose velocities the table has
+const MOST_COLUMNS = 8;    // velocities of contacts in the table
 const MOST_PLANES = 6;
 
 const element = <T extends Element = HTMLElement>(id: string): T => document.getElementById(id) as unknown as T;
@@ -203,7 +203,7 @@ function certificateText(o: Outcome): string {
     `${c.bits} bits`, c.jammed.length > 0 ? `jammed: ${c.jammed.join(', ')}` : ''].filter(Boolean).join(', ');
 }
 
-const columns = quantities.filter((q) => data.contacts.length <= MOST_COLUMNS || (q.tangent < 0 && q.contact < MOST_COLUMNS)).slice(0, 2 * MOST_COLUMNS);
+const columns = quantities.filter((q) => 2 * data.contacts.length <= MOST_COLUMNS || q.tangent < 0).slice(0, MOST_COLUMNS);
 const rows: HTMLTableRowElement[] = [];
 function fillOutcomes(): void {
   const table = element<HTMLTableElement>('outcomes');
@@ -224,7 +224,7 @@ function fillOutcomes(): void {
     cell(String(o.steps));
     cell(ratioOf(o));
     for (const q of columns) cell(value(velocityOf(q, o.v)));
-    if (certified) cell(certificateText(o), 'note-cell');
+    if (certified) cell(certificateText(o), o.certificate ? 'note-cell wide' : 'note-cell');
     cell(o.note, 'note-cell');
     row.addEventListener('click', () => choose(k));
     row.addEventListener('keydown', (e) => { if (e.key === 'Enter' || e.key === ' ') { e.preventDefault(); choose(k); } });
