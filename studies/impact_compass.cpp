@@ -39,6 +39,7 @@ StudyResult study_impact_compass(const StudyContext& context) {
 
   for (const auto& [name, problem, scale] : {std::tuple{"table", &table, 2.0}, {"code", &code, 1.0}}) {
     const ImpactProblem& p = *problem;
+    const std::string label = name;  // clang 14 captures no structured bindings
     const ImpactOutcomes all = outcomes_of(p, ImpactLaw::anitescu_potra);
     rows.push_back(goal_row(fmt::format("{}: outcomes of Anitescu and Potra", name), "", "3",
                             static_cast<double>(all.outcomes.size()), "3, all searched",
@@ -46,7 +47,7 @@ StudyResult study_impact_compass(const StudyContext& context) {
     const ImpactResult &lifts = pick(p, all, scale * 0.0995, scale * 0.198), &rest = pick(p, all, 0, 0),
                        &slides = pick(p, all, 0, scale * 0.1285);
     const auto row = [&](StudyRow r) {
-      r.quantity = fmt::format("{}: {}", name, r.quantity);
+      r.quantity = fmt::format("{}: {}", label, r.quantity);
       rows.push_back(std::move(r));
     };
     const int digits = scale == 1 ? 6 : 5;  // the reference prints the numbers of the code

@@ -1,6 +1,7 @@
 // Section 7.5.4 of the dissertation: the five-link biped RAMone takes a step.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "impact_rows.h"
