@@ -43,6 +43,7 @@ ContactLcp::ContactLcp(const ImpactProblem& problem, int friction_directions, co
 
   const int n = size(true), p = impulses();
   W_ = Eigen::MatrixXd::Zero(n, n);
+  ones_ = Eigen::VectorXd::Ones(n);
   W_.block(0, m_, m_, m_).diagonal().setConstant(-1);
   W_.block(m_, 0, m_, m_).diagonal().setConstant(1);
   W_.block(m_, m_, p, p).noalias() = J_ * J_.transpose();
@@ -53,6 +54,7 @@ ContactLcp::ContactLcp(const ImpactProblem& problem, int friction_directions, co
     const double mu = problem.mu(contacts_[static_cast<size_t>(i)]), scale = std::max(1.0, mu);
     W_.block(gamma, first, 1, k_).setConstant(-1 / scale);
     W_(gamma, m_ + i) = mu / scale;
+    ones_(gamma) = 1 / scale;
   }
 }
 

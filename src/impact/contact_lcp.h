@@ -31,6 +31,9 @@ class ContactLcp {
   const Eigen::MatrixXd& J() const { return J_; }  // [J_n; J_D] L^-T: unknowns x dofs
   const Eigen::MatrixXd& W() const { return W_; }  // with the block beta; without: its lower right corner from row m on
 
+  // Of Lemke's algorithm: (1, ..., 1) for (14.3) as it stands there; here rows of large friction are divided by it.
+  const Eigen::VectorXd& ones() const { return ones_; }
+
   // q of the problem; `caps` m largest normal impulses [N s], or none: the problem without beta. Allocates nothing.
   void right_side(const Eigen::Ref<const Eigen::VectorXd>& y, const double* caps, Eigen::Ref<Eigen::VectorXd> q) const;
   // y + J^T lambda; z with or without beta. Allocates nothing.
@@ -45,6 +48,7 @@ class ContactLcp {
   Eigen::LLT<Eigen::MatrixXd> cholesky_;
   Eigen::MatrixXd D_;  // t x k, directions
   Eigen::MatrixXd J_, W_;
+  Eigen::VectorXd ones_;  // with the block beta
 };
 
 }  // namespace scree

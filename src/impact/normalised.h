@@ -11,8 +11,8 @@
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 
-#include "impact/double_double.h"
 #include "impact/sparse_columns.h"
+#include "math/double_double.h"
 #include "scree/impact.h"
 
 namespace scree {

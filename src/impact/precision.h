@@ -5,7 +5,7 @@
 #include <boost/multiprecision/mpfr.hpp>
 #include <cmath>
 
-#include "impact/double_double.h"
+#include "math/double_double.h"
 
 namespace scree {
 

@@ -59,11 +59,11 @@ bool RouthWalker::solve(const ContactLcp& lcp, const Increment& increment) {
       return true;
     }
   }
-  covering.setOnes();
+  covering = lcp.ones();
   if (increment.pick != Increment::Pick::ones) {
     RandomStream random(increment.seed, 0);
     for (int i = 0; i < n; ++i)  // 2^(0 ... kOctaves), linear between powers of two
-      covering(i) = std::ldexp(1 + random.uniform(), random.below(kOctaves));
+      covering(i) *= std::ldexp(1 + random.uniform(), random.below(kOctaves));
   }
   // Covering vectors are in the units of w: rows that were divided by mu start where they did before.
   for (int i = 0, m = lcp.contacts(), k = lcp.directions(); i < m && k > 0; ++i)
