@@ -65,9 +65,6 @@ bool RouthWalker::solve(const ContactLcp& lcp, const Increment& increment) {
     for (int i = 0; i < n; ++i)  // 2^(0 ... kOctaves), linear between powers of two
       covering(i) *= std::ldexp(1 + random.uniform(), random.below(kOctaves));
   }
-  // Covering vectors are in the units of w: rows that were divided by mu start where they did before.
-  for (int i = 0, m = lcp.contacts(), k = lcp.directions(); i < m && k > 0; ++i)
-    covering(n - m + i) *= -lcp.W()(n - m + i, 2 * m + k * i);
   LcpOptions options;
   options.covering = covering_.data();
   LcpReport report = lemke_.solve(lcp.W(), q, z, options);
