@@ -2,7 +2,7 @@
 PRESET ?= release
 SCREE = build/release/scree
 
-.PHONY: demo test verify bench format setup bench-setup oracles configure build clean
+.PHONY: demo test verify campaigns bench format setup bench-setup oracles configure build clean
 
 demo: configure  ## run the main job and say which pages to open
 	@cmake --build --preset release --target scree_cli
@@ -19,8 +19,12 @@ test: oracles build  ## all tests: C++, Python, browser
 
 verify:  ## test, then the longer checks: clang, sanitizers, assertions
 	@for preset in release clang asan debug; do $(MAKE) --no-print-directory test PRESET=$$preset || exit 1; done
-	build/release/tests/scree_lcp_campaign 1000000
-	@echo "verify: release, clang, asan and debug passed"
+	@$(MAKE) --no-print-directory campaigns
+	@echo "verify: release, clang, asan, debug and the campaigns passed"
+
+campaigns: build  ## random problems by the hundred thousand: impacts, complementarity (part of verify)
+	build/release/tests/campaigns/scree_impact_campaign 100000 1 2
+	build/release/tests/campaigns/scree_lcp_campaign 1000000
 
 bench: oracles bench-setup build  ## speed, beside accuracy
 	build/release/bench/scree_bench --benchmark_counters_tabular=true

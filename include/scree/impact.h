@@ -30,6 +30,8 @@ struct ImpactProblem {
   void validate() const;
 };
 
+std::string impact_contact_label(int contact);  // 0: A, 25: Z, 26: AA
+
 enum class ImpactLaw {
   // Elastic, iterated, with a certificate. Pairwise: one contact at a time, each with its own restitution.
   gauss_seidel_first,   // the violated contact of lowest index

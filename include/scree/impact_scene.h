@@ -77,7 +77,6 @@ struct ImpactScene {
 // Throws InputError "file:line: key: value, expected ...".
 ImpactScene load_impact_scene(const std::filesystem::path& file);
 
-std::string impact_contact_label(int index);  // 0: A, 25: Z, 26: AA
 // Velocity [m/s] of a point of a body (of one of its links) is this (3 x d) times v.
 Eigen::Matrix3Xd impact_point_jacobian(const ImpactScene& scene, int body, int link, const Vec3& point);
 // Where a point of a link's frame is [m].

@@ -302,7 +302,7 @@ ImpactResult run_sequence(const ImpactProblem& problem, const ImpactOptions& opt
   };
   result.path.push_back(result.v);
   Lemke solver;
-  std::vector<int> sequence;
+  std::vector<std::string> sequence;
   size_t next = 0, idle = 0;
   result.status = ImpactStatus::resolved;
   while (idle < order.size()) {
@@ -325,8 +325,8 @@ ImpactResult run_sequence(const ImpactProblem& problem, const ImpactOptions& opt
     result.residual = std::max(result.residual, report.residual);
     if (!report.solved()) {
       result.status = ImpactStatus::solver_failed;
-      result.note = fmt::format("contact {}, stage {}: Lemke's algorithm: {}", c.contact, result.steps,
-                                lcp_status_name(report.status));
+      result.note = fmt::format("contact {}, stage {}: Lemke's algorithm: {}", impact_contact_label(c.contact),
+                                result.steps, lcp_status_name(report.status));
       break;
     }
     z = scaled.column.cwiseProduct(z);
@@ -341,7 +341,7 @@ ImpactResult run_sequence(const ImpactProblem& problem, const ImpactOptions& opt
     const int t = problem.tangents();
     if (t > 0) result.tangential_impulse.segment(t * c.contact, t) += impulse.tangential_impulse;
     if (result.path.size() < kLongestPath) result.path.push_back(cholesky.matrixU().solve(y));
-    if (sequence.size() < 10) sequence.push_back(c.contact);
+    if (sequence.size() < 10) sequence.push_back(impact_contact_label(c.contact));
   }
   if (result.steps > 0) result.v = cholesky.matrixU().solve(y);
   if (result.steps > static_cast<long>(result.path.size()) - 1) result.path.push_back(result.v);

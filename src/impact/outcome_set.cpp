@@ -630,8 +630,8 @@ std::string OutcomeMode::name() const {
   constexpr const char* kVerbs[] = {"sticks", "slides", "opens"};
   std::string text;
   for (size_t i = 0; i < contacts.size(); ++i) {
-    const std::string label = contacts.size() <= 26 ? std::string(1, static_cast<char>('A' + i)) : fmt::format("{}", i);
-    text += fmt::format("{}{} {}", i > 0 ? ", " : "", label, kVerbs[static_cast<size_t>(contacts[i])]);
+    text += fmt::format("{}{} {}", i > 0 ? ", " : "", impact_contact_label(static_cast<int>(i)),
+                        kVerbs[static_cast<size_t>(contacts[i])]);
   }
   return text;
 }

@@ -104,6 +104,12 @@ void ImpactProblem::validate() const {
   check_mass(M);
 }
 
+std::string impact_contact_label(int contact) {
+  std::string label;
+  for (int k = contact + 1; k > 0; k = (k - 1) / 26) label.insert(label.begin(), static_cast<char>('A' + (k - 1) % 26));
+  return label;
+}
+
 const char* impact_law_name(ImpactLaw law) { return entry(law).name; }
 
 ImpactLaw impact_law_from_name(const std::string& name) {

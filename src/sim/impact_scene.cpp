@@ -464,12 +464,6 @@ const char* impact_shape_name(ImpactShape shape) {
   return kNames[static_cast<int>(shape)];
 }
 
-std::string impact_contact_label(int index) {
-  std::string label;
-  for (int k = index + 1; k > 0; k = (k - 1) / 26) label.insert(label.begin(), static_cast<char>('A' + (k - 1) % 26));
-  return label;
-}
-
 namespace {
 
 // Origin [m] and angle [rad] of a link's frame.
