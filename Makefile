@@ -11,7 +11,9 @@ demo: configure  ## run the main job and say which pages to open
 	@echo
 	$(SCREE) sim examples/scenes/robosimian-jump.toml --out out/robosimian-jump.h5 --html out/robosimian-jump.html
 	@echo
-	@echo "Open out/robosimian-walk.html and out/robosimian-jump.html in a browser."
+	$(SCREE) impact examples/impact/disks.toml --samples 10000 --html out/disks.html
+	@echo
+	@echo "Open out/robosimian-walk.html, out/robosimian-jump.html and out/disks.html in a browser."
 
 test: oracles build  ## all tests: C++, Python, browser
 	@ctest --preset $(PRESET) --output-junit ctest.xml; status=$$?; \

@@ -47,11 +47,11 @@ def test_the_first_five_minutes_of_the_readme_run_as_written(tmp_path):
     for folder in ("models", "examples"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     commands = [c for block in re.findall(r"```sh\n(.*?)```", text, re.S) for c in block.strip().splitlines()]
-    assert len(commands) == 5
+    assert len(commands) == 6
     programs = {"build/release/scree": os.environ["SCREE_CLI"], "python3": sys.executable}
     outputs = []
     for command in commands:
         words = shlex.split(command)
         outputs.append(subprocess.run([programs[words[0]], *words[1:]], cwd=tmp_path, check=True, capture_output=True, text=True).stdout)
-    assert (tmp_path / "walk.html").exists() and (tmp_path / "batch.h5").exists()
+    assert (tmp_path / "walk.html").exists() and (tmp_path / "batch.h5").exists() and (tmp_path / "disks.html").exists()
     assert outputs[-1].split() == ["(501,", "2)", "s"]
