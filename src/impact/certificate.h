@@ -12,8 +12,7 @@ namespace scree {
 // Cones whose margin 1/w is smaller count as jammed: normals are known to some d u only.
 constexpr double kJamMargin = 1e-13;
 
-// z with a_k.z >= 1 for all k, of nearly least norm.                                                       theory
-// (13.9)
+// z with a_k.z >= 1 for all k, of nearly least norm.                                                      theory (13.9)
 struct Witness {
   bool found = false;
   Eigen::VectorXd z;

@@ -20,17 +20,6 @@ constexpr int kPath = 1000;          // velocities kept at most
 constexpr double kResidual = 1e-10;  // of a projection, relative: larger ones are failures
 constexpr double kStands = 1e-13;    // what jams leave of a velocity that is smaller is rounding
 
-// e of laws that have one for all contacts.
-double common_restitution(const ImpactProblem& problem, ImpactLaw law) {
-  if (problem.restitution.size() == 0) return 1;
-  const double e = problem.restitution(0);
-  for (Eigen::Index k = 1; k < problem.restitution.size(); ++k)
-    if (problem.restitution(k) != e)
-      throw InputError(fmt::format("restitution[{}]: {}, expected {} as in restitution[0]: {} has one for all contacts",
-                                   k, problem.restitution(k), e, impact_law_name(law)));
-  return e;
-}
-
 // Projection of y on { a_k.y >= 0 for all k }: y + sum_k lambda_k a_k.                                    theory (13.4)
 struct Projection {
   Eigen::VectorXd y, lambda;
@@ -74,8 +63,7 @@ Projection project(const SparseColumns& A, const Eigen::VectorXd& y) {
 // --- laws of one or two projections ---
 
 // v+ = -e v + (1 + e) P(v); Poisson: 0 <= Lambda_e - e Lambda_c, complementary to a_k.y+ >= 0, which is the projection
-// of v_c + A e Lambda_c.                                                                            theory (13.18),
-// (13.19)
+// of v_c + A e Lambda_c.                                                                        theory (13.18), (13.19)
 void resolve_projected(const ImpactProblem& problem, const NormalisedImpact& impact, ImpactResult& result) {
   const SparseColumns& A = impact.normals();
   const Eigen::VectorXd& y = impact.y();
@@ -84,7 +72,7 @@ void resolve_projected(const ImpactProblem& problem, const NormalisedImpact& imp
   result.steps = 1;
   result.residual = compression.residual;
   if (result.law == ImpactLaw::moreau) {
-    const double e = common_restitution(problem, result.law);
+    const double e = common_restitution(problem, 1, impact_law_name(result.law));
     after = compression.y + e * (compression.y - y);
     lambda = (1 + e) * compression.lambda;
   } else {
@@ -287,7 +275,8 @@ Iterated resolve_iterated(const ImpactProblem& problem, const ImpactOptions& opt
 }
 
 void check_restitution(const ImpactProblem& problem, ImpactLaw law) {
-  if (law == ImpactLaw::restitution_blend || law == ImpactLaw::moreau) common_restitution(problem, law);
+  if (law == ImpactLaw::restitution_blend || law == ImpactLaw::moreau)
+    common_restitution(problem, 1, impact_law_name(law));
   if (law != ImpactLaw::reflections) return;
   for (Eigen::Index k = 0; k < problem.restitution.size(); ++k)
     if (problem.restitution(k) != 1)
@@ -317,7 +306,7 @@ ImpactResult resolve_elastic(const ImpactProblem& problem, const ImpactOptions& 
       break;
     case ImpactLaw::restitution_blend: {
       // (1 - e) P(v) + e GR(v): both are feasible and have no more energy, and both sets are convex.     theory (13.20)
-      const double e = common_restitution(problem, options.law);
+      const double e = common_restitution(problem, 1, impact_law_name(options.law));
       const Iterated gr = resolve_iterated(problem, options, ImpactLaw::reflections, first_bits, impact, result);
       const Projection inelastic = project(impact.normals(), impact.y());
       result.residual = inelastic.residual;

@@ -102,15 +102,6 @@ bool nothing_approaches(const MatrixXd& Jn, const VectorXd& y, double tolerance,
 
 // --- restitution ---
 
-// One coefficient for all contacts, or none.
-double common_restitution(const ImpactProblem& problem, ImpactLaw law) {
-  for (Eigen::Index i = 1; i < problem.restitution.size(); ++i)
-    if (problem.restitution(i) != problem.restitution(0))
-      throw InputError(fmt::format("restitution[{}]: {}, expected {} as of contact 0: {} has one for all contacts", i,
-                                   problem.restitution(i), problem.restitution(0), impact_law_name(law)));
-  return problem.restitution.size() == 0 ? 0 : problem.restitution(0);
-}
-
 // The frictionless elastic impact that restitution is blended with.
 ImpactResult elastic_part(const ImpactProblem& problem, const ImpactOptions& options) {
   ImpactProblem smooth = problem;
@@ -426,7 +417,7 @@ ImpactResult resolve_frictional(const ImpactProblem& problem, const ImpactOption
   if (options.law == ImpactLaw::routh) {
     result = routh(problem, options);
   } else {
-    const double e = common_restitution(problem, options.law);
+    const double e = common_restitution(problem, 0, impact_law_name(options.law));
     result = options.law == ImpactLaw::sequential ? sequential(problem, options) : simultaneous(problem, options);
     if (e > 0) blend(e, elastic_part(problem, options), result);
   }
@@ -439,7 +430,7 @@ ImpactOutcomes all_frictional_outcomes(const ImpactProblem& problem, const Impac
   if (options.law == ImpactLaw::routh) {
     all.outcomes.push_back(routh(problem, options));
   } else {
-    const double e = common_restitution(problem, options.law);
+    const double e = common_restitution(problem, 0, impact_law_name(options.law));
     all = options.law == ImpactLaw::sequential ? all_sequential(problem, options) : all_simultaneous(problem, options);
     if (e > 0) {
       const ImpactResult elastic = elastic_part(problem, options);

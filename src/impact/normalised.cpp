@@ -151,8 +151,7 @@ Interval NormalisedImpact::mass_norm(const Eigen::VectorXd& v) const {
 }
 
 // |n|_{M^-1}^2 = n.M^-1 n. For any x with residual r = n - M x it is n.x + x.r + r.M^-1 r, and the last term is between
-// 0 and |r|^2 over the least eigenvalue of M.                                                               theory
-// (13.17)
+// 0 and |r|^2 over the least eigenvalue of M.                                                            theory (13.17)
 void NormalisedImpact::bound_normals() {
   if (bounded_) return;
   bounded_ = true;

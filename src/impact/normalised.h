@@ -1,8 +1,7 @@
 // An impact problem in coordinates in which kinetic energy is y.y/2 and normals are unit vectors, and enclosures of
 // energies and normal velocities in the data as given.
 //
-//   y = L^T v,  M = L L^T,  a_k = L^-1 n_k / |n_k|_{M^-1}:   a_k.y = n_k.v / |n_k|_{M^-1}                   theory
-//   (13.2)
+//   y = L^T v,  M = L L^T,  a_k = L^-1 n_k / |n_k|_{M^-1}:   a_k.y = n_k.v / |n_k|_{M^-1}            theory (13.2)
 //
 // Masses, normals and velocities are first scaled by powers of two, which is exact: entries are near 1 then, and units
 // and ratios of masses play no part.

@@ -259,7 +259,7 @@ class Sampling {
         options_(options),
         progress_(progress),
         system_(problem, options.friction_directions, options.separated) {
-    const double e = problem.restitution.size() > 0 ? problem.restitution.maxCoeff() : 0;
+    const double e = common_restitution(problem, 0, "an outcome set");
     if (e > 0) blend_with_reflections(e);
     choose_directions();
     choose_step();
@@ -278,13 +278,8 @@ class Sampling {
  private:
   int contacts() const { return system_.contacts(); }
 
-  // (1 - e) inelastic + e reflections: in the cone and within the energy, as both are convex.          theory (14.13)
+  // (1 - e) inelastic + e reflections: in the cone and within the energy, as both are convex.          theory (14.6)
   void blend_with_reflections(double e) {
-    for (Eigen::Index i = 0; i < problem_.restitution.size(); ++i)
-      if (problem_.restitution(i) != e)
-        throw InputError(
-            fmt::format("restitution[{}]: {}, expected {} as of other contacts: outcome sets have one for all", i,
-                        problem_.restitution(i), e));
     ImpactProblem elastic = problem_;
     elastic.restitution.resize(0);
     ImpactOptions law;

@@ -152,6 +152,14 @@ void ImpactOptions::validate(const ImpactProblem& problem) const {
       throw InputError(fmt::format("order: contact {} is missing, expected each of {}", i, problem.contacts()));
 }
 
+double common_restitution(const ImpactProblem& problem, double unset, const char* law) {
+  for (Eigen::Index i = 1; i < problem.restitution.size(); ++i)
+    if (problem.restitution(i) != problem.restitution(0))
+      throw InputError(fmt::format("restitution[{}]: {}, expected {} as in restitution[0]: {} has one for all contacts",
+                                   i, problem.restitution(i), problem.restitution(0), law));
+  return problem.restitution.size() == 0 ? unset : problem.restitution(0);
+}
+
 double kinetic_energy(const ImpactProblem& problem, const Eigen::VectorXd& v) { return 0.5 * v.dot(problem.M * v); }
 
 ImpactResult start_result(const ImpactProblem& problem, ImpactLaw law) {

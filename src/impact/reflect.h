@@ -1,7 +1,6 @@
 // The iterated impact laws, in any arithmetic, and the check of every step by the next one.
 //
-//   y <- y + sum_k lambda_k a_k,  lambda >= 0, of contacts with a_k.y < -eps |y|; scaled back to |y_0|      theory
-//   (13.5)
+//   y <- y + sum_k lambda_k a_k,  lambda >= 0, of contacts with a_k.y < -eps |y|; scaled to |y_0|    theory (13.5)
 //
 // Every step is accepted only if, in the arithmetic above, w |c| <= |lambda|_1 / 2 holds of its error c, and the norm
 // has not moved. A step that fails is left for a finer arithmetic: iterate() returns `precision` with y before it.
@@ -160,8 +159,7 @@ template <class T> class ReflectionLoop {
       lambda_[k] = -(speed_[k] * T(factor));
       if constexpr (!std::is_same_v<T, double>) lambda_[k] *= inverse_square_[k];
     } else {
-      // minimise |sum lambda_k a_k + 2 y|, lambda >= 0                                                      theory
-      // (13.6)
+      // minimise |sum lambda_k a_k + 2 y|, lambda >= 0                                                    theory (13.6)
       for (int j = 0; j < A_.rows; ++j) right_[j] = y_[j] * T(-2.0);
       nnls_.solve(A_, violated_.data(), violated_.count(), right_.data(), lambda_.data());
     }
@@ -173,8 +171,7 @@ template <class T> class ReflectionLoop {
   }
 
   // Errors of the step in the wide arithmetic: c = y_next - y - A lambda, with q = 2 y + A lambda, so that
-  // c = y_next + y - q and a_k.q is the residual of the inner problem.                           theory (13.10),
-  // (13.14)
+  // c = y_next + y - q and a_k.q is the residual of the inner problem.                          theory (13.10), (13.14)
   bool check() {
     constexpr double unit = Arithmetic<W>::unit;
     const double d = A_.rows, count = static_cast<double>(violated_.size()), norm = run_.norm;

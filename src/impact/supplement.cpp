@@ -19,8 +19,7 @@ struct Trial {
   Real r = 0, extra = 0, least = 0;  // | |v_i| - W0 | <= r; residual of the inner problem; smallest |v_i|
 };
 
-// One step from | |v|^2 - W0^2 | <= 2 C. Names follow the order of the computation.                  theory (13.21),
-// (13.22)
+// One step from | |v|^2 - W0^2 | <= 2 C. Names follow the order of the computation.             theory (13.21), (13.22)
 Trial step(const StepData& s, Real u, Real eta, Real C) {
   const Real d = s.d, m = s.m, n = s.normal, Mi = s.inverse_mass, Mx = s.mass;
   const Real root_least = std::sqrt(Real(s.least)), root_most = std::sqrt(Real(s.most)), ratio = root_most / root_least;
