@@ -242,15 +242,15 @@ TEST(ImpactVerb, WrongUsageExitsWith2AndWritesNothing) {
   refused({"none.toml", "--html", page}, "none.toml");
   refused({block, "--law", "sequental", "--html", page}, "did you mean \"sequential\"?");
   refused({block, "--law", "moreau", "--all", "--html", page}, "more than one of --law, --all, --samples");
-  refused({block, "--samples", "0", "--html", page}, "--samples");
+  refused({block, "--samples", "0", "--html", page}, "samples: 0, expected 1 to ");
   refused({block, "--step", "1", "--html", page}, "--step: is for samples");
   refused({block, "--samples", "9", "--sampler", "unifrom", "--html", page}, "unifrom");
-  refused({block, "--samples", "9", "--step", "-1", "--html", page}, "--step");
+  refused({block, "--samples", "9", "--step", "-1", "--html", page}, "step: -1, expected a number >= 0");
   refused({block, "--law", "sequential", "--order", "A,C", "--html", page}, "no contact \"C\"");
   refused({block, "--law", "sequential", "--order", "A", "--html", page}, "order");
   refused({block, "--tolerance", "2", "--html", page}, "tolerance: 2");
   refused({block, "--directions", "2", "--html", page}, "friction_directions: 2");
-  refused({block, "--max-steps", "-5", "--html", page}, "--max-steps");
+  refused({block, "--max-steps", "-5", "--html", page}, "max_steps: -5, expected at least 1");
   refused({block, "--lwa", "moreau", "--html", page}, "did you mean \"--law\"?");
   refused({block, "--html", (folder / "none" / "page.html").string()}, "none");
 }

@@ -163,17 +163,14 @@ void add_impact(CLI::App& app, Action& action) {
   verb->add_flag("--all", flags->all, "Every outcome of every law that applies");
   flags->samples_given =
       verb->add_option("--samples", flags->samples, "The set of plausible outcomes, from N trajectories")
-          ->check(CLI::PositiveNumber)
           ->type_name("N");
   verb->add_option("--sampler", flags->sampler,
                    "uniform (as the dissertation) or persistent (one contact at a time, searches extremes)")
       ->type_name("NAME");
   flags->step_given = verb->add_option("--step", flags->step, "Largest normal impulse of an increment [N s]; 0: chosen")
-                          ->check(CLI::NonNegativeNumber)
                           ->type_name("H");
   flags->max_steps_given =
       verb->add_option("--max-steps", flags->max_steps, "Steps of an iterated law, or increments of a sample, at most")
-          ->check(CLI::PositiveNumber)
           ->type_name("N");
   flags->seed_given = verb->add_option("--seed", flags->seed, "Of the samples")->type_name("S");
   verb->add_option("--threads", flags->threads, "For samples; results do not depend on it (else: all the machine has)")

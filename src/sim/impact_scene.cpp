@@ -402,6 +402,9 @@ std::vector<std::string> names_of(const TomlReader& table, const char* key, Eige
 }
 
 void read_matrix_scene(const TomlReader& file, ImpactScene& scene) {
+  for (const auto& [key, instead] : {std::pair{"friction", "mu"}, {"restitution", "restitution"}})
+    if (file.has(key))
+      file.fail(key, fmt::format("a key of scenes of bodies, expected matrices.{} with one value a contact", instead));
   file.check_keys({"title", "law", "sampling", "matrices"});
   const TomlReader table = *file.table("matrices");
   table.check_keys({"M", "Jn", "Jt", "v", "mu", "restitution", "dofs", "units", "contacts"});
