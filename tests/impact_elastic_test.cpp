@@ -275,8 +275,13 @@ TEST(ElasticImpact, CollapseThresholdIsSevenMinusFourRootsOfThree) {
   };
   EXPECT_EQ(plain(0.05, 1e-6), 17);
   EXPECT_EQ(plain(0.05, 1e-12), 32);
-  EXPECT_EQ(plain(0.1, 1e-12), 6);
-  EXPECT_EQ(plain(0.5, 1e-12), 3);
+  EXPECT_EQ(plain(0.05, 1e-100), 254);
+  EXPECT_EQ(plain(0.05, 1e-300), 756);  // it never ends
+  EXPECT_EQ(plain(0.0717, 1e-300), 542);
+  EXPECT_EQ(plain(0.0719, 1e-300), 89);  // these do
+  EXPECT_EQ(plain(0.073, 1e-300), 27);
+  EXPECT_EQ(plain(0.1, 1e-300), 6);
+  EXPECT_EQ(plain(0.5, 1e-300), 3);
   const double threshold = 7 - 4 * std::sqrt(3.0);
   for (const double e : {threshold - 1e-6, threshold + 1e-6}) {
     const double a = (1 + e) / 2;

@@ -244,6 +244,42 @@ TEST(OutcomeSet, BoundsHoldForEverySample) {
   EXPECT_GT(impacts, 40);
 }
 
+// Theorem 13: P(Z > c ceil(|v_0|_M) + k) <= exp(-k/(m + 1)^2) for the number Z of increments, with allowances uniform
+// in [0, h] and c = 4 ceil((m + 1) |r|_{M^-1} / h). (With |r|_{M^-1} for |r|/sqrt(sigma): smaller, and what the proof
+// uses.) Of 4000 runs the share beyond is held against the bound plus 4 standard deviations; small h makes Z large
+// enough for that to say something.
+TEST(OutcomeSet, NumberOfIncrementsObeysTheorem13) {
+  for (const double factor : {1.0, 0.1, 0.01}) {
+    const ImpactProblem p = test::boxwall();
+    const double h = 2 * factor, speed = std::sqrt(p.v.dot(p.M * p.v));
+    const RouthSystem system(p, 2, 1e-10);
+    const ImpulseBound impulse = bound_impulse(impulse_generators(system.all, p));
+    ASSERT_TRUE(impulse.exists);
+    const double c = 4 * std::ceil(3 * impulse.r.norm() / h);
+    RouthWalker walker(system);
+    std::vector<int> counts;
+    for (int run = 0; run < 4000; ++run) {
+      RandomStream draws(77, static_cast<std::uint64_t>(run));
+      walker.start();
+      for (int k = 0; walker.approaching(); ++k) {
+        ASSERT_LT(k, 100000);
+        const double caps[2] = {h * draws.uniform(), h * draws.uniform()};
+        ASSERT_TRUE(walker.advance({-1, caps}));
+      }
+      counts.push_back(walker.increments());
+      // What is deterministic: r.y grows by the impulse and is at most |r| |y_0|.                        theory (14.11)
+      EXPECT_LE(walker.impulse(), 2 * impulse.r.norm() * speed);
+    }
+    for (const int k : {0, 3, 9, 27}) {
+      const double bound = std::exp(-k / 9.0);
+      const auto beyond =
+          std::count_if(counts.begin(), counts.end(), [&](int z) { return z > c * std::ceil(speed) + k; });
+      EXPECT_LE(static_cast<double>(beyond) / 4000, bound + 4 * std::sqrt(bound * (1 - bound) / 4000)) << h << " " << k;
+    }
+    EXPECT_GE(*std::max_element(counts.begin(), counts.end()), 0.5 / h);  // an impulse of 0.5 N s is needed at least
+  }
+}
+
 // simultaneous-impact notes: impulse bounds 0.05324 and 3.4945 N s, outer bounds of Jn_A, Jn_B, Jt_A to four digits.
 TEST(OutcomeSet, BoundsOfTheExamples) {
   const OutcomeSet block = sample_outcomes(test::block_of_table(), {.samples = 100});
