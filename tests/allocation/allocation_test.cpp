@@ -5,6 +5,8 @@
 #include <memory>
 
 #include "impact/examples.h"
+#include "impact/random.h"
+#include "impact/routh_set.h"
 #include "scree/dynamics.h"
 #include "scree/environment.h"
 #include "scree/impact.h"
@@ -14,6 +16,7 @@
 #include "solvers/simplex_qp.h"
 #include "support/allocation_guard.h"
 #include "support/contact_robots.h"
+#include "support/impact_problems.h"
 #include "support/random_tree.h"
 #include "support/simplex_problems.h"
 
@@ -342,6 +345,26 @@ TEST(SimplexQp, AllocatesOnlyWhenTheProblemGrows) {
 }
 
 // Ten times the reflections, the same heap calls: none is made from step to step. Both fill the path.
+TEST(Impact, IncrementsOfOutcomeSetsAllocateNothing) {
+  const ImpactProblem problem = test::disks();
+  const RouthSystem system(problem, 2, 1e-10);
+  RouthWalker walker(system);
+  RandomStream random(1, 0);
+  double caps[5];
+  const auto trajectory = [&] {
+    walker.start();
+    for (int k = 0; k < 100 && walker.approaching(); ++k) {
+      for (double& cap : caps) cap = random.uniform();
+      const int alone = k % 3 == 2 && walker.normal_velocity()(2) < -1e-6 ? 2 : -1;
+      if (!walker.advance({alone, alone < 0 ? caps : caps + alone, Increment::Pick::drawn, random.bits()})) return;
+    }
+  };
+  for (int k = 0; k < 20; ++k) trajectory();
+  test::AllocationGuard guard;
+  for (int k = 0; k < 500; ++k) trajectory();
+  EXPECT_EQ(guard.count(), 0);
+}
+
 TEST(Impact, StepsOfAnImpactAllocateNothing) {
   for (const ImpactLaw law : {ImpactLaw::gauss_seidel_first, ImpactLaw::gauss_seidel_max, ImpactLaw::reflections}) {
     const auto calls = [&](int k) {
