@@ -126,8 +126,12 @@ class Sampling {
       if (contacts() > kMostContacts) directions_.resize(0, problem_.dofs());
     }
     const Eigen::LLT<Eigen::MatrixXd> cholesky(problem_.M);
-    directions_y_ = cholesky.matrixL().solve(directions_.transpose()).transpose();
-    tangents_y_ = cholesky.matrixL().solve(problem_.Jt.transpose()).transpose();
+    const auto normalised = [&](const Eigen::MatrixXd& rows) {
+      if (rows.rows() == 0) return rows;
+      return Eigen::MatrixXd(cholesky.matrixL().solve(rows.transpose()).transpose());
+    };
+    directions_y_ = normalised(directions_);
+    tangents_y_ = normalised(problem_.Jt);
     generators_ = impulse_generators(system_.all, problem_);
     impulse_ = bound_impulse(generators_);
   }
