@@ -26,7 +26,6 @@ namespace {
 
 constexpr const char* kSamplers[] = {"uniform", "persistent"};
 constexpr double kMoves = 1e-6;    // relative: slower contacts are at rest
-constexpr long kChunk = 256;       // trajectories a task
 constexpr int kMostContacts = 60;  // of the persistent sampler's searches: one for every row of Jn and Jt
 // Of the persistent sampler (its draws: explorer.h):
 constexpr double kSearched = 0.5;  // share of the samples that searches extremes
@@ -205,9 +204,11 @@ class Sampling {
 
   void sample(long samples) {
     drawn_ = samples;
-    found_.resize(static_cast<size_t>((samples + kChunk - 1) / kChunk));
+    // Trajectories a task, fewer of large problems, so that an interrupt does not wait.
+    const long chunk = std::clamp(2000L / (contacts() * contacts()), 1L, 256L);
+    found_.resize(static_cast<size_t>((samples + chunk - 1) / chunk));
     in_parallel(static_cast<long>(found_.size()), [&](Explorer& explorer, long task) {
-      const long first = task * kChunk, last = std::min(samples, first + kChunk);
+      const long first = task * chunk, last = std::min(samples, first + chunk);
       Found found;
       found.y.resize(problem_.dofs(), last - first);
       std::vector<ContactMode> mode(static_cast<size_t>(contacts()));
