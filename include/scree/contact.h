@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "scree/environment.h"
+#include "scree/event.h"
 #include "scree/model.h"
 
 namespace scree {
@@ -134,6 +135,7 @@ struct ContactWorld {
   Environment environment;
   std::shared_ptr<const ContactLaw> law = make_coulomb({});  // never null
   SmoothContactOptions smooth;                               // of the integrators that take contact as a smooth force
+  EventOptions event;                                        // of `event`, whose friction is smooth.friction
   std::vector<ContactPoint> points;                          // at most 6000 / vertex_count() of the law
   size_t pair_count() const { return points.size() * environment.solids().size(); }
 };

@@ -46,7 +46,10 @@ struct Run {
   std::vector<std::string> point_names;  // ContactWorld::points
   std::vector<Contact> contacts;         // of all rows, one after the other
   std::vector<std::uint64_t>
-      first_contact;        // rows + 1 entries: row k has contacts [first_contact[k], first_contact[k + 1])
+      first_contact;  // rows + 1 entries: row k has contacts [first_contact[k], first_contact[k + 1])
+  std::vector<Event>
+      events;  // of the integrator `event`, all rows; `event_row` k: the row that ended the step of event k
+  std::vector<std::uint64_t> event_row;
   Environment environment;  // for the replay
   double wall_time = 0;     // [s], of the stepping alone
   std::uint64_t final_state_hash = 0;

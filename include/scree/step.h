@@ -26,6 +26,7 @@ enum class IntegratorType {
   ne_nmdp2,    // "ne-nmdp2": the same principle in two stages of second order, with an error estimate; theory section 9
   pbd_nmdp2,   // "pbd-nmdp2": on body transforms
   ne_lcp,      // "ne-lcp": dry friction by complementarity, linearised at the start of the step; theory section 12
+  event,       // "event": impacts at their times by a law of impacts, ne-lcp where contacts last; theory section 15
   // Contact as a smooth force of depth and slip (ContactWorld::smooth), on `pbd`; theory section 11:
   pbd_friction,   // "pbd-friction": normal force and friction from one energy, eq. 11 of the PBFD paper
   pbfd,           // "pbfd": position-based frictional dynamics, eq. 13
@@ -117,7 +118,9 @@ struct StepReport {
   int restarts = 0;       // stages solved again from zero forces by the projected gradient method
   double error = 0;       // [m] largest estimated error of an accepted substep, of the integrators that estimate it
   int contacts = 0;       // contacts in the ground at the end of the step
-  double penetration = 0;  // [m] deepest contact at the end of the step
+  double penetration = 0;   // [m] deepest contact at the end of the step
+  int events = 0;           // of `event`: StepWorkspace::events()
+  const char* reason = "";  // of a failed step of `event`: why, in words
   bool converged() const { return status == StepStatus::converged; }
 };
 
@@ -131,6 +134,9 @@ class StepWorkspace {
   StepWorkspace& operator=(StepWorkspace&&) noexcept;
   // The contacts at the end of the last step that are in the ground or carry a force, ordered by point and solid.
   const std::vector<Contact>& contacts() const;
+  // Of `event`: what happened during the last step, in the order of time. Impacts may allocate.
+  const std::vector<Event>& events() const;
+  void set_impact_resolver(ImpactResolver resolver);  // of `event`; empty: resolve_impact with the world's options
   struct Impl;
   Impl& impl() { return *impl_; }
 

@@ -14,10 +14,10 @@
 namespace scree {
 namespace {
 
-constexpr const char* kIntegratorNames[] = {"pbd",       "ne",           "rk4",        "ne-mdp",       "ne-nmdp",
-                                            "ne-zonmdp", "pbd-nmdp",     "pbd-zonmdp", "ne-nmdp2",     "pbd-nmdp2",
-                                            "ne-lcp",    "pbd-friction", "pbfd",       "pbfd-coulomb", "pbd-friction2",
-                                            "pbfd2",     "pbfd-coulomb2"};  // in the order of IntegratorType
+constexpr const char* kIntegratorNames[] = {
+    "pbd",      "ne",           "rk4",    "ne-mdp", "ne-nmdp",      "ne-zonmdp", "pbd-nmdp",     "pbd-zonmdp",
+    "ne-nmdp2", "pbd-nmdp2",    "ne-lcp", "event",  "pbd-friction", "pbfd",      "pbfd-coulomb", "pbd-friction2",
+    "pbfd2",    "pbfd-coulomb2"};  // in the order of IntegratorType
 
 constexpr const char* kOptimizerNames[] = {"jtj-lm", "lm", "lbfgs"};  // in the order of Optimizer
 
@@ -79,6 +79,8 @@ SubstepResult substep(const Control& control, const StepOptions& options, double
       return substep_nmdp2(ws.position_based, control, options, h, state, ws);
     case IntegratorType::ne_lcp:
       return substep_lcp(options.explicit_pd ? ws.control_at(control, state.time) : at_end, options, h, state, ws);
+    case IntegratorType::event:  // has its own loop
+      return {};
     case IntegratorType::pbd_friction:
     case IntegratorType::pbfd:
     case IntegratorType::pbfd_coulomb:
@@ -291,7 +293,8 @@ void check_contact(IntegratorType type, const ContactLaw& law) {
                                  fmt::join(std::begin(kIntegratorNames) + static_cast<int>(IntegratorType::ne_mdp),
                                            std::end(kIntegratorNames), ", ")));
   if (law.differentiable() || uses_smooth_contact(type) || type == IntegratorType::ne_mdp ||
-      type == IntegratorType::ne_lcp || type == IntegratorType::ne_zonmdp || type == IntegratorType::pbd_zonmdp)
+      type == IntegratorType::ne_lcp || type == IntegratorType::event || type == IntegratorType::ne_zonmdp ||
+      type == IntegratorType::pbd_zonmdp)
     return;
   throw InputError(
       fmt::format("integrator \"{}\" needs the derivative of the contact law, which this law does not offer, expected "
@@ -303,6 +306,8 @@ StepWorkspace::StepWorkspace(const Model& model) : StepWorkspace(model, no_conta
 StepWorkspace::StepWorkspace(const Model& model, const ContactWorld& world)
     : impl_(std::make_unique<Impl>(model, world)) {}
 const std::vector<Contact>& StepWorkspace::contacts() const { return impl_->contacts; }
+const std::vector<Event>& StepWorkspace::events() const { return impl_->events; }
+void StepWorkspace::set_impact_resolver(ImpactResolver resolver) { impl_->resolve = std::move(resolver); }
 StepWorkspace::~StepWorkspace() = default;
 StepWorkspace::StepWorkspace(StepWorkspace&&) noexcept = default;
 StepWorkspace& StepWorkspace::operator=(StepWorkspace&&) noexcept = default;
@@ -413,12 +418,14 @@ StepReport step_in_lane(const Control& control, const StepOptions& options, Stat
 
 StepReport step(const Model& model, const Control& control, const StepOptions& options, State& state,
                 StepWorkspace& workspace) {
+  if (options.integrator == IntegratorType::event) return step_event(control, options, state, workspace.impl());
   if (runs_in_lanes(options)) return step_in_lane(control, options, state, workspace.impl());
   return take_steps(model, control, options, false, state, workspace);
 }
 
 StepReport advance(const Model& model, const Control& control, const StepOptions& options, State& state,
                    StepWorkspace& workspace) {
+  if (options.integrator == IntegratorType::event) return step_event(control, options, state, workspace.impl());
   if (runs_in_lanes(options)) return step_in_lane(control, options, state, workspace.impl());
   return take_steps(model, control, options, true, state, workspace);
 }

@@ -102,6 +102,8 @@ struct StepWorkspace::Impl {
   const ContactWorld& world;
   bool has_contact() const { return world.pair_count() > 0; }
   std::vector<Contact> contacts;  // at the end of the last step
+  std::vector<Event> events;      // of the last step
+  ImpactResolver resolve;         // empty: resolve_impact
   Dynamics dynamics;
   JointForces joint_forces;
   State before;  // the state to return to when a step fails
@@ -183,5 +185,8 @@ SubstepResult substep_nmdp2(Discretisation& dynamics, const Control& control, co
                             State& state, StepWorkspace::Impl& ws);
 SubstepResult substep_friction(const Control& control, const StepOptions& options, double h, State& state,
                                StepWorkspace::Impl& ws);
+
+// The whole step of `event`.
+StepReport step_event(const Control& control, const StepOptions& options, State& state, StepWorkspace::Impl& ws);
 
 }  // namespace scree
