@@ -14,6 +14,7 @@ using Slot = LcpScratch::Slot;
 
 constexpr double kOnSurface = 1e-3;  // of `touch`: how well lasting contacts are put on the surface
 constexpr double kSuspicious = 10;   // velocities change so much more with contact than without: Painleve?
+constexpr double kJump = 1e3;        // times rest_speed: what lasts may approach by rest_speed, and is stopped
 constexpr double kInstant = 1e-3;    // of a step: what changes nearly as much in this part of it is an impulse
 
 }  // namespace
@@ -207,8 +208,8 @@ bool LastingStep::find_impulsive(double h) {
     ws_.gradient.noalias() = ws_.dynamics.mass_matrix() * ws_.direction;
     return std::sqrt(std::max(0.0, ws_.direction.dot(ws_.gradient)));
   };
-  const double with = jump(ws_.delta, h);
-  if (!(with > kSuspicious * jump(ws_.trial_delta, h))) return false;
+  const double with = jump(ws_.delta, h), least = kJump * event_.rest_speed * std::sqrt(ws_.model.total_mass());
+  if (!(with > kSuspicious * jump(ws_.trial_delta, h) && with > least)) return false;
   SubstepResult result;
   const double instant = kInstant * h;
   if (solve_step(instant, result) && jump(ws_.delta, instant) > 0.5 * with) {
