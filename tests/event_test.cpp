@@ -388,7 +388,7 @@ TEST(Event, SaysWhyItFails) {
   } catch (const InputError& error) {
     EXPECT_STREQ(
         error.what(),
-        "event: contact point \"left\" and solid \"floor\": 0.01 m deep in the ground at 0 s, expected at most "
+        "event: contact point \"left\" and solid \"floor\": 0.01 m deep in the ground at the start, expected at most "
         "1e-09 m");
   }
 }

@@ -31,6 +31,7 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kSafety = 0.9;           // of step sizes of flight, whose error is proportional to h^5
 constexpr double kShortest = 1e-12;       // of dt: steps that would have to be shorter fail
 constexpr double kSlowing = 0.999;        // of intervals between impacts, from one to the next: bounces that end
+constexpr double kReached = 1e-3;         // of `touch`
 constexpr int kAtOnce = 1000;             // impacts at one time
 constexpr int kPolish = 8, kTries = 200;  // iterations to locate an event
 
@@ -103,7 +104,7 @@ class EventStepper {
     if (state_.time != c_.seen) forget();
     const double start = state_.time, end = start + options_.dt;
     look(state_, options_.dt, c_.now);
-    refuse_penetration();
+    if (penetrates()) check_clear(ws_.model, ws_.world, state_.q);
     find_lasting();
     while (report_.reason.empty()) {
       if (approaching()) {
@@ -137,12 +138,6 @@ class EventStepper {
 
   size_t solids() const { return ws_.world.environment.solids().size(); }
   int pairs() const { return static_cast<int>(ws_.world.pair_count()); }
-  std::string pair_name(int pair) const {
-    const size_t point = static_cast<size_t>(pair) / solids(), solid = static_cast<size_t>(pair) % solids();
-    return fmt::format("contact point \"{}\" and solid \"{}\"", ws_.world.points[point].name,
-                       ws_.world.environment.solids()[solid].name);
-  }
-
   // Gaps and their rates of all pairs that something within `horizon` [s] may depend on. Leaves ws.dynamics there.
   void look(const State& state, double horizon, std::vector<Pair>& out) {
     ws_.dynamics.set_position(state.q);
@@ -171,19 +166,18 @@ class EventStepper {
     }
   }
 
-  void refuse_penetration() const {
-    for (int k = 0; k < pairs(); ++k) {
-      const Pair& pair = c_.now[static_cast<size_t>(k)];
-      if (pair.near && pair.gap < -event_.touch)
-        throw InputError(fmt::format("event: {}: {:.3g} m deep in the ground at {:.6g} s, expected at most {:g} m",
-                                     pair_name(k), -pair.gap, state_.time, event_.touch));
-    }
+  // Steps leave nothing so deep: a state of someone else's.
+  bool penetrates() const {
+    return std::any_of(c_.now.begin(), c_.now.end(),
+                       [&](const Pair& pair) { return pair.near && pair.gap < -event_.touch; });
   }
 
+  // On the surface, or in it: what still falls has time to.
+  bool reached(const Pair& pair) const { return pair.near && pair.gap <= kReached * event_.touch; }
   bool closed(const Pair& pair) const { return pair.near && pair.gap <= event_.touch; }
   bool approaching() const {
     return std::any_of(c_.now.begin(), c_.now.end(),
-                       [&](const Pair& pair) { return closed(pair) && pair.rate < -event_.rest_speed; });
+                       [&](const Pair& pair) { return reached(pair) && pair.rate < -event_.rest_speed; });
   }
 
   // From the state alone, so that a copy of it goes on the same way.
@@ -212,7 +206,7 @@ class EventStepper {
     for (int k = 0; k < pairs(); ++k) {
       const Pair& pair = c_.now[static_cast<size_t>(k)];
       const bool lasts = closed(pair) && std::abs(pair.rate) <= event_.rest_speed;
-      if (lasts != (c_.lasts[static_cast<size_t>(k)] != 0) && !(closed(pair) && pair.rate < -event_.rest_speed))
+      if (lasts != (c_.lasts[static_cast<size_t>(k)] != 0) && !(reached(pair) && pair.rate < -event_.rest_speed))
         changed.push_back(k);
     }
     for (const int k : changed) {
@@ -266,6 +260,8 @@ class EventStepper {
     } catch (const InputError& error) {  // a law for one contact, a mass matrix that is nearly singular
       return fail(fmt::format("impact law {}: {}", impact_law_name(event_.impact.law), error.what()));
     }
+    if (result.v.size() != problem.v.size())
+      return fail(fmt::format("impact: {} velocities after it, expected {}", result.v.size(), problem.v.size()));
     record(kind, slots, problem, result);
     if (result.status != ImpactStatus::resolved || !result.v.allFinite())
       return fail(fmt::format("impact law {}: {}{}{}", impact_law_name(result.law), impact_status_name(result.status),
@@ -576,8 +572,25 @@ EventScratch::EventScratch(const Model& model, const ContactWorld& world)
       v_error(model.nv()) {
   active.reserve(now.size());
   lasting.reserve(now.size());
+  lasting_end.reserve(now.size());
   rows.reserve(3 * now.size());
   changed.reserve(now.size());
+}
+
+void check_clear(const Model& model, const ContactWorld& world, const Eigen::VectorXd& q) {
+  Dynamics dynamics(model);
+  dynamics.set_position(q);
+  const auto& solids = world.environment.solids();
+  for (const ContactPoint& point : world.points)
+    for (size_t solid = 0; solid < solids.size(); ++solid) {
+      const double gap =
+          world.environment.distance(solid, dynamics.body_pose(point.body) * point.p_B).value - point.radius;
+      if (gap < -world.event.touch)
+        throw InputError(
+            fmt::format("event: contact point \"{}\" and solid \"{}\": {:.3g} m deep in the ground at the "
+                        "start, expected at most {:g} m",
+                        point.name, solids[solid].name, -gap, world.event.touch));
+    }
 }
 
 StepReport step_event(const Control& control, const StepOptions& options, State& state, StepWorkspace::Impl& ws) {

@@ -15,19 +15,26 @@ using Slot = LcpScratch::Slot;
 constexpr double kOnSurface = 1e-3;  // of `touch`: how well lasting contacts are put on the surface
 constexpr double kSuspicious = 10;   // velocities change so much more with contact than without: Painleve?
 constexpr double kJump = 1e3;        // times rest_speed: what lasts may approach by rest_speed, and is stopped
+constexpr double kApproach = 1e-8;   // of |J|_{M^-1} |v|_M
 constexpr double kInstant = 1e-3;    // of a step: what changes nearly as much in this part of it is an impulse
 
 }  // namespace
 
 void LastingStep::begin() {
   impulsive_ = Impulsive::unknown;
-  c_.lasting.clear();
+  describe(state_.v);
+  std::swap(c_.lasting, c_.lasting_end);
+}
+
+// The lasting pairs where ws.dynamics is.
+void LastingStep::describe(const Eigen::VectorXd& v) {
+  c_.lasting_end.clear();
   if (c_.active.empty()) return;
-  const std::vector<Twist<double>>& twists = ws_.dynamics.impl().body_twists(state_.v.data());
+  const std::vector<Twist<double>>& twists = ws_.dynamics.impl().body_twists(v.data());
   for (const int k : c_.active) {
     const Slot slot = contact_slot(k, ws_);
     const V3<double> u = surface_velocity(twists[static_cast<size_t>(slot.node)], slot.surface);
-    c_.lasting.push_back(
+    c_.lasting_end.push_back(
         {k, {slot.tangent[0], slot.tangent[1]}, {dot(slot.n, u), dot(slot.tangent[0], u), dot(slot.tangent[1], u)}});
   }
 }
@@ -38,26 +45,38 @@ const char* LastingStep::attempt(double h) {
   report_.outer += result.outer;
   report_.qp_iterations += result.qp_iterations;
   ++report_.stages;
-  if (!solved || (impulsive_ == Impulsive::unknown && find_impulsive(h)))
-    return "lasting contacts: the complementarity problem was not solved";
+  if (!solved) return "lasting contacts: the complementarity problem was not solved";
   report_.residual = std::max(report_.residual, result.residual);
   store_contacts();
-  c_.trial.q = c_.middle.q;
-  c_.trial.v = ws_.delta / h;
-  ws_.direction = 0.5 * ws_.delta;
-  apply_displacement(ws_.model.tree(), ws_.direction.data(), c_.trial.q.data());
+  set_end(h);
   const bool kept = put_on_surface(c_.trial.q) && stop_approach(c_.trial);
   return kept ? nullptr : "lasting contacts cannot be kept out of the ground";
 }
 
 // Moreau's scheme: half of the way with the velocity before, impulses there, the other half with the velocity after.
+// The first pass takes forces and turning from the velocity before; the second knows the one after.
 bool LastingStep::solve_step(double h, SubstepResult& result) {
   c_.middle.q = state_.q;
   c_.middle.v = state_.v;
   ws_.direction = 0.5 * h * state_.v;
   apply_displacement(ws_.model.tree(), ws_.direction.data(), c_.middle.q.data());
   const double at = options_.explicit_pd ? state_.time + 0.5 * h : state_.time + h;
-  return solve_lasting(c_.lasting, ws_.control_at(control_, at), options_, h, c_.middle, ws_, result);
+  const Control& control = ws_.control_at(control_, at);
+  if (!solve_lasting(c_.lasting, control, options_, h, c_.middle, ws_, result)) return false;
+  if (impulsive_ == Impulsive::unknown && find_impulsive(h, control)) return false;
+  first_.v_end = ws_.delta / h;
+  first_.v_middle = 0.5 * (state_.v + first_.v_end);
+  set_end(h);
+  ws_.dynamics.set_position(c_.trial.q);
+  describe(first_.v_end);
+  return solve_lasting(c_.lasting_end, control, options_, h, c_.middle, ws_, result, &first_);
+}
+
+void LastingStep::set_end(double h) {
+  c_.trial.q = c_.middle.q;
+  c_.trial.v = ws_.delta / h;
+  ws_.direction = 0.5 * ws_.delta;
+  apply_displacement(ws_.model.tree(), ws_.direction.data(), c_.trial.q.data());
 }
 
 // Forces of the step just solved; which contacts bore one.
@@ -201,7 +220,7 @@ bool LastingStep::stop_approach(State& at) {
 // Where no finite force keeps the contacts closed, impulses of a step do not vanish with its length. Then, as in the
 // inclusion with time as a state, contact-free flow of no duration makes contacts approach, and an impact follows
 // while time stands still.                                                                            theory (15.9)
-bool LastingStep::find_impulsive(double h) {
+bool LastingStep::find_impulsive(double h, const Control& control) {
   impulsive_ = Impulsive::no;
   const auto jump = [&](const Eigen::VectorXd& delta, double step) {  // |v' - v|_M
     ws_.direction = delta / step - state_.v;
@@ -212,22 +231,37 @@ bool LastingStep::find_impulsive(double h) {
   if (!(with > kSuspicious * jump(ws_.trial_delta, h) && with > least)) return false;
   SubstepResult result;
   const double instant = kInstant * h;
-  if (solve_step(instant, result) && jump(ws_.delta, instant) > 0.5 * with) {
+  c_.trial.q = state_.q;
+  c_.trial.v = state_.v;
+  std::swap(c_.trial.q, c_.middle.q);  // the middle of an instant is its start
+  const bool solved = solve_lasting(c_.lasting, control, options_, instant, c_.middle, ws_, result);
+  if (solved && jump(ws_.delta, instant) > 0.5 * with) {
     v_approaching_ = ws_.trial_delta / instant;  // after contact-free flow
-    if (approaches(v_approaching_)) impulsive_ = Impulsive::yes;
+    if (shorten_flow()) impulsive_ = Impulsive::yes;
   }
-  if (impulsive_ == Impulsive::no && !solve_step(h, result)) return true;  // as it was solved before
-  return impulsive_ == Impulsive::yes;
+  std::swap(c_.trial.q, c_.middle.q);
+  if (impulsive_ == Impulsive::yes) return true;
+  return !solve_lasting(c_.lasting, control, options_, h, c_.middle, ws_, result);  // as before
 }
 
-bool LastingStep::approaches(const Eigen::VectorXd& v) {
+// Contact-free flow only so far that a contact approaches more than a law's tolerance. False: none does.
+bool LastingStep::shorten_flow() {
+  const Eigen::Index nv = ws_.model.nv(), m = std::ssize(c_.active);
   ws_.dynamics.set_position(state_.q);
-  Eigen::VectorXd row(ws_.model.nv());
-  return std::any_of(c_.active.begin(), c_.active.end(), [&](int k) {
-    const Slot slot = contact_slot(k, ws_);
-    contact_row(slot, slot.n, ws_, row);
-    return row.dot(v) < 0;
-  });
+  take_all_normals();
+  if (!prepare_rows()) return false;
+  ws_.gradient.noalias() = ws_.dynamics.mass_matrix() * state_.v;
+  const double speed = std::sqrt(std::max(0.0, ws_.gradient.dot(state_.v)));
+  ws_.direction = v_approaching_ - state_.v;
+  double longest = 0;
+  for (Eigen::Index i = 0; i < m; ++i) {
+    const auto row = c_.J(nv, m).col(i);
+    const double approach = -row.dot(ws_.direction);
+    if (approach > 0) longest = std::max(longest, approach / (kApproach * std::sqrt(c_.W(m)(i, i)) * speed));
+  }
+  if (!(longest > 0)) return false;
+  v_approaching_ = state_.v + ws_.direction / std::max(1.0, longest);
+  return true;
 }
 
 void EventScratch::reserve(Eigen::Index nv, Eigen::Index m) {

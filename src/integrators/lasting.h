@@ -18,7 +18,8 @@ class LastingStep {
         state_(state),
         ws_(ws),
         c_(ws.event),
-        report_(report) {}
+        report_(report),
+        first_(ws.event.first) {}
 
   void begin();                   // with ws.dynamics at the state
   const char* attempt(double h);  // why it failed; null: it did not
@@ -38,8 +39,10 @@ class LastingStep {
   bool push_out(Eigen::VectorXd& q);
   bool displace(Eigen::VectorXd& q, double sign, bool one_sided);
   bool stop_approach(State& at);
-  bool find_impulsive(double h);
-  bool approaches(const Eigen::VectorXd& v);
+  bool find_impulsive(double h, const Control& control);
+  bool shorten_flow();
+  void set_end(double h);
+  void describe(const Eigen::VectorXd& v);
 
   const Control& control_;
   const StepOptions& options_;
@@ -50,6 +53,7 @@ class LastingStep {
   StepReport& report_;
   enum class Impulsive { unknown, no, yes } impulsive_ = Impulsive::no;
   Eigen::VectorXd v_approaching_;
+  LastingPass& first_;
 };
 
 }  // namespace scree
