@@ -24,6 +24,7 @@ constexpr size_t kClusters = 10;    // told of, at most
 constexpr size_t kExamples = 5;     // of failures
 constexpr size_t kInstants = 5;     // at which the spread is told
 constexpr size_t kCoordinates = 3;  // told of every cluster: the ones that differ most at the end
+constexpr double kRounding = 1e-6;  // of the widest range: what is narrower is not told
 constexpr double kQuantiles[] = {0.05, 0.5, 0.95};
 
 long parse_branches(const std::string& word) {
@@ -65,7 +66,10 @@ struct Summary {
     widest = end;
     std::stable_sort(widest.begin(), widest.end(),
                      [](const Range& a, const Range& b) { return a.high - a.low > b.high - b.low; });
-    if (complete == 0) widest.clear();
+    // Not those that differ by rounding.
+    std::erase_if(widest, [&, most_wide = widest.empty() ? 0 : widest[0].high - widest[0].low](const Range& range) {
+      return !(range.high - range.low > kRounding * most_wide);
+    });
     // From the first split to the end.
     size_t from = 0;
     while (from < last && fan.time[from] < fan.first_split) ++from;
@@ -192,7 +196,7 @@ void add_clusters(const Fan& fan, const Summary& summary, Rows& rows) {
     for (size_t i = 0; i < std::min(kCoordinates, summary.widest.size()); ++i) {
       const int c = summary.widest[i].coordinate;
       const auto [name, unit] = name_and_unit(fan.coordinates[static_cast<size_t>(c)]);
-      end += fmt::format("{}{} {:.4g} {}", i > 0 ? ", " : "", name, median(fan, cluster, c), unit);
+      end += fmt::format("{}{} {:.6g} {}", i > 0 ? ", " : "", name, median(fan, cluster, c), unit);
     }
     if (!end.empty()) rows.emplace_back("", "         ends (medians) at " + end);
   }
@@ -225,7 +229,7 @@ void print_table(const Scene& scene, const Fan& fan) {
   for (size_t i = 0; i < std::min(kCoordinates, summary.widest.size()) && !std::isnan(fan.first_split); ++i) {
     const Range& range = summary.widest[i];
     const auto [name, unit] = name_and_unit(fan.coordinates[static_cast<size_t>(range.coordinate)]);
-    rows.emplace_back(i == 0 ? "widest at the end" : "", fmt::format("{}: 5 % {:.4g}, median {:.4g}, 95 % {:.4g} {}",
+    rows.emplace_back(i == 0 ? "widest at the end" : "", fmt::format("{}: 5 % {:.6g}, median {:.6g}, 95 % {:.6g} {}",
                                                                      name, range.low, range.median, range.high, unit));
   }
   rows.emplace_back("penetration", fmt::format("deepest {:.3g} m", summary.penetration));
