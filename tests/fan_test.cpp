@@ -335,11 +335,13 @@ ImpactProblem first_impact(const Scene& scene) {
   StepWorkspace workspace(scene.model, scene.world);
   workspace.set_impact_resolver([&](const ImpactProblem& problem) {
     first = problem;
-    return ImpactResult{};
+    ImpactResult none;
+    none.v = problem.v;
+    return none;
   });
   State state = make_state(scene.model, scene.q0, scene.v0);
-  while (first.M.size() == 0 && step(scene.model, scene.control, scene.options, state, workspace).converged()) {
-  }
+  for (int row = 1; step(scene.model, scene.control, scene.options, state, workspace).converged(); ++row)
+    state.time = row * scene.options.dt;
   return first;
 }
 
@@ -509,11 +511,11 @@ TEST(Fan, WithoutImpactsAllBranchesAreTheScene) {
   for (const double spread : fan.spread) EXPECT_EQ(spread, 0);
 }
 
-// Increments of at most 0.1 of 0.77 N s, and not many of them: some end, some do not.
+// Two contacts spend 0.77 N s in increments of at most 0.1, 0.05 on average: 10 of them are enough for some.
 TEST(Fan, BranchesThatFailSayWhyAndOthersGoOn) {
   FanOptions options = branches(40, OutcomeSampler::uniform);
   options.sampling.step = 0.1;
-  options.sampling.max_steps = 8;
+  options.sampling.max_steps = 10;
   const Scene scene = block();
   const Fan fan = run_fan(scene, options);
   size_t failed = 0;
@@ -526,7 +528,7 @@ TEST(Fan, BranchesThatFailSayWhyAndOthersGoOn) {
     }
     ++failed;
     EXPECT_EQ(branch.status, RunStatus::step_failed);
-    EXPECT_NE(branch.failure.find("contacts still approach after 8 increments"), std::string::npos) << branch.failure;
+    EXPECT_NE(branch.failure.find("contacts still approach after 10 increments"), std::string::npos) << branch.failure;
     const size_t reached = rows_reached(fan, b);
     EXPECT_LT(reached, fan.rows());
     EXPECT_EQ(branch.end_time, fan.time[reached - 1]);
