@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kClusters = 10;    // told of, at most
+constexpr size_t kClusters = 10;    // and modes at the first split: told of, at most
 constexpr size_t kExamples = 5;     // of failures
 constexpr size_t kInstants = 5;     // at which the spread is told
 constexpr double kRounding = 1e-6;  // of the widest range: what is narrower is not told
@@ -108,10 +108,11 @@ double share(size_t part, const Fan& fan) {
   return static_cast<double>(part) / static_cast<double>(std::max<size_t>(1, fan.branches.size()));
 }
 
-// "base.x [m]" -> {"base.x", "m"}
+// "base.x [m]" -> {"base.x", " m"}; " [1]": no unit
 std::pair<std::string, std::string> name_and_unit(const std::string& coordinate) {
   const size_t bracket = coordinate.rfind(" [");
-  return {coordinate.substr(0, bracket), coordinate.substr(bracket + 2, coordinate.size() - bracket - 3)};
+  const std::string unit = coordinate.substr(bracket + 2, coordinate.size() - bracket - 3);
+  return {coordinate.substr(0, bracket), unit == "1" ? "" : " " + unit};
 }
 
 Json number(double x) { return std::isfinite(x) ? Json(x) : Json(); }
@@ -205,7 +206,7 @@ void add_clusters(const Fan& fan, const Summary& summary, Rows& rows) {
     for (size_t i = 0; i < summary.widest.size(); ++i) {
       const int c = summary.widest[i].coordinate;
       const auto [name, unit] = name_and_unit(fan.coordinates[static_cast<size_t>(c)]);
-      end += fmt::format("{}{} {:.6g} {}", i > 0 ? ", " : "", name, settled(median(fan, cluster, c)), unit);
+      end += fmt::format("{}{} {:.6g}{}", i > 0 ? ", " : "", name, settled(median(fan, cluster, c)), unit);
     }
     if (!end.empty()) rows.emplace_back("", "         ends (medians) at " + end);
   }
@@ -225,9 +226,10 @@ void print_table(const Scene& scene, const Fan& fan) {
     rows.emplace_back("first split", "none: all branches are the same");
   } else {
     rows.emplace_back("first split", fmt::format("{:.6g} s", fan.first_split));
-    for (const FanShare& part : fan.split)
-      rows.emplace_back("",
-                        fmt::format("{:5.1f} %  {}", 100 * share(static_cast<size_t>(part.branches), fan), part.mode));
+    for (size_t k = 0; k < std::min(kClusters, fan.split.size()); ++k)
+      rows.emplace_back("", fmt::format("{:5.1f} %  {}", 100 * share(static_cast<size_t>(fan.split[k].branches), fan),
+                                        fan.split[k].mode));
+    if (fan.split.size() > kClusters) rows.emplace_back("", fmt::format("and {} others", fan.split.size() - kClusters));
     add_clusters(fan, summary, rows);
     std::string spread;
     for (const size_t row : summary.instants)
@@ -238,8 +240,9 @@ void print_table(const Scene& scene, const Fan& fan) {
   for (size_t i = 0; i < summary.widest.size() && !std::isnan(fan.first_split); ++i) {
     const Range& range = summary.widest[i];
     const auto [name, unit] = name_and_unit(fan.coordinates[static_cast<size_t>(range.coordinate)]);
-    rows.emplace_back(i == 0 ? "widest at the end" : "", fmt::format("{}: 5 % {:.6g}, median {:.6g}, 95 % {:.6g} {}",
-                                                                     name, settled(range.low), settled(range.median), settled(range.high), unit));
+    rows.emplace_back(i == 0 ? "widest at the end" : "",
+                      fmt::format("{}: 5 % {:.6g}, median {:.6g}, 95 % {:.6g}{}", name, settled(range.low),
+                                  settled(range.median), settled(range.high), unit));
   }
   rows.emplace_back("penetration", fmt::format("deepest {:.3g} m", summary.penetration));
   rows.emplace_back("wall time", fmt::format("{:.3g} s, {} threads", fan.wall_time, fan.options.threads));
