@@ -101,7 +101,7 @@ double median(const Fan& fan, const FanCluster& cluster, int coordinate) {
 }
 
 std::string cluster_name(const FanCluster& cluster) {
-  return cluster.modes.empty() ? "no ambiguous impact" : fmt::format("{}", fmt::join(cluster.modes, "; "));
+  return cluster.modes.empty() ? "no impact at which modes differ" : fmt::format("{}", fmt::join(cluster.modes, "; "));
 }
 
 double share(size_t part, const Fan& fan) {
