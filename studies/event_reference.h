@@ -202,7 +202,8 @@ struct PainleveRod {
     Ending ending = Ending::time;
     Real time = 0;
     State state;
-    Real largest_force = 0;  // [N] normal
+    Real largest_force = 0;    // [N] normal
+    bool force_grows = false;  // of `singular`: the force is larger than where p was a hundred times as large
   };
   // Slides from `start`, a state in which p > 0 > b, until A lifts off (b = 0), stops (u = 0), p = b = 0 is reached to
   // `near`, the rod is flat or upright, or `duration` is over.
@@ -211,6 +212,7 @@ struct PainleveRod {
     const auto rate = [&](const Values<4>& y) { return slide_rate(y, s); };
     Values<4> y{start.theta, start.omega, start.u, start.x};
     Course out;
+    Real earlier = std::numeric_limits<Real>::infinity();
     const auto lifts = [&](const Values<4>& v) { return -b(v[0], v[1]); };
     const auto stops = [&](const Values<4>& v) { return s * v[2]; };
     const auto flat = [](const Values<4>& v) { return v[0]; };
@@ -222,8 +224,13 @@ struct PainleveRod {
     };
     while (out.time < duration) {
       const Real now = m * p(y[0], s);
-      out.largest_force = std::max(out.largest_force, -b(y[0], y[1]) / p(y[0], s));
-      if (now < near) return finish(Ending::singular);
+      const Real force = -b(y[0], y[1]) / p(y[0], s);
+      out.largest_force = std::max(out.largest_force, force);
+      if (now >= 100 * near) earlier = force;
+      if (now < near) {
+        out.force_grows = force > earlier;
+        return finish(Ending::singular);
+      }
       // Near p = 0 the rates are large: steps of 1 % of the times in which p and omega change by as much as they are.
       const Values<4> r = rate(y);
       const Real slope = std::abs((-6 * std::sin(y[0]) * std::cos(y[0]) + 3 * mu * s * std::cos(2 * y[0])) * y[1]);

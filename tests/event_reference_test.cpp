@@ -145,12 +145,12 @@ TEST(EventReference, ForcesOfSlidesAreBoundedBelowTheFrictionOfJams) {
     for (int k = 1; k <= 40; ++k) {
       const Real theta = theta1 - 0.05L, top = std::sqrt(rod.gravity / (rod.l * std::sin(theta)));
       const PainleveRod::Course course = rod.slide({theta, top * k / 41, -5, 0}, 1, 1e-4L, 1e-5L);
-      jams += course.ending == PainleveRod::Ending::singular;
+      jams += course.ending == PainleveRod::Ending::singular && course.force_grows;
     }
     return jams;
   };
-  EXPECT_EQ(singular(PainleveRod::jam_friction() - 0.1L), 0);
-  EXPECT_GT(singular(PainleveRod::jam_friction() + 0.1L), 0);
+  EXPECT_EQ(singular(PainleveRod::jam_friction() - 0.02L), 0);
+  EXPECT_GT(singular(PainleveRod::jam_friction() + 0.02L), 0);
 }
 
 TEST(EventReference, TheCompassOnItsFootKeepsItsEnergyAndComesBack) {
