@@ -236,7 +236,11 @@ class EventStepper {
       if (ws_.resolve) {
         result = ws_.resolve(problem);
       } else {
-        result = resolve_impact(problem, event_.impact);
+        // Without friction there would be none.
+        ImpactOptions law = event_.impact;
+        if (kind == EventKind::impact_without_collision && impact_law_is_elastic(law.law))
+          law.law = ImpactLaw::anitescu_potra;
+        result = resolve_impact(problem, law);
       }
     } catch (const InputError& error) {  // a law for one contact, a mass matrix that is nearly singular
       return fail(fmt::format("impact law {}: {}", impact_law_name(event_.impact.law), error.what()));
@@ -445,15 +449,21 @@ class EventStepper {
     report_.residual = std::max(report_.residual, result.residual);
     store_contacts();
     step_failure_ = fmt::format("lasting contacts cannot be kept out of the ground by {:g} m (touch)", event_.touch);
-    c_.trial.q = state_.q;
+    c_.trial.q = c_.middle.q;
     c_.trial.v = ws_.delta / h;
-    apply_displacement(ws_.model.tree(), ws_.delta.data(), c_.trial.q.data());
+    ws_.direction = 0.5 * ws_.delta;
+    apply_displacement(ws_.model.tree(), ws_.direction.data(), c_.trial.q.data());
     return put_on_surface(c_.trial.q) && stop_approach(c_.trial);
   }
 
+  // Moreau's scheme: half of the way with the velocity before, impulses there, the other half with the velocity after.
   bool solve_step(double h, SubstepResult& result) {
-    const double at = options_.explicit_pd ? state_.time : state_.time + h;
-    return solve_lasting(c_.active, ws_.control_at(control_, at), options_, h, state_, ws_, result);
+    c_.middle.q = state_.q;
+    c_.middle.v = state_.v;
+    ws_.direction = 0.5 * h * state_.v;
+    apply_displacement(ws_.model.tree(), ws_.direction.data(), c_.middle.q.data());
+    const double at = options_.explicit_pd ? state_.time + 0.5 * h : state_.time + h;
+    return solve_lasting(c_.active, ws_.control_at(control_, at), options_, h, c_.middle, ws_, result);
   }
 
   // Forces of the step just solved; which contacts bore one.
@@ -678,6 +688,7 @@ EventScratch::EventScratch(const Model& model, const ContactWorld& world)
       pushed(now.size()),
       hit(now.size(), {std::nan(""), std::nan(""), std::nan("")}),
       trial(make_state(model)),
+      middle(trial),
       q_rate(model.nq(), 7),
       v_rate(model.nv(), 7),
       q_error(model.nq()),

@@ -24,7 +24,7 @@ struct EventScratch {
   std::vector<char> lasts, pushed;         // by pair: lasts; of active ones: bore a force in the try at hand
   std::vector<std::array<double, 3>> hit;  // by pair: times of the last impacts, newest first; NaN: none
   double seen = 0;                         // [s] until when `hit` tells
-  State trial;
+  State trial, middle;                     // middle: of a step with lasting contacts
 
   // flight
   Eigen::MatrixXd q_rate, v_rate;  // one column per stage
