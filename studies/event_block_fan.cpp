@@ -134,9 +134,12 @@ StudyResult study_event_block_fan(const StudyContext& context) {
     rows.push_back(small_row(name + ": all at rest at the end: largest tilt", "rad", tilt, 1e-7));
     rows.push_back(small_row(name + ": all at rest at the end: largest speed", "m/s", speed, 1e-9));
     rows.push_back(small_row(name + ": all at rest at the end: largest gap of the centre", "m", height, 1e-8));
+    const double left = scene.duration - t1;
     rows.push_back(report_row(
-        name + ": spread at t1 + 0.1 s, t1 + 0.3 s, the end", "kg^(1/2) m", "",
-        fmt::format("{:.3g}, {:.3g}, {:.3g}", spread_at(fan, t1 + 0.1), spread_at(fan, t1 + 0.3), fan.spread.back())));
+        fmt::format("{}: spread {:.3f} s, {:.3f} s after the impact, and at the end", name, 0.1 * left, 0.4 * left),
+        "kg^(1/2) m", "",
+        fmt::format("{:.3g}, {:.3g}, {:.3g}", spread_at(fan, t1 + 0.1 * left), spread_at(fan, t1 + 0.4 * left),
+                    fan.spread.back())));
     result.figures.push_back(quantile_figure(fan, 2, name + ": tilt of the branches", "rad"));
     result.figures.push_back(spread_figure(fan, name + ": spread of the branches"));
   }

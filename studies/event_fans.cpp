@@ -29,6 +29,7 @@ ImpactProblem problem_of_impact(const StudyContext& context, const Scene& scene,
   for (long k = 0; k < steps && seen <= index; ++k) {
     if (!context.progress(state.time, scene.duration)) throw StudyInterrupted();
     if (!step(scene.model, scene.control, scene.options, state, workspace).converged()) break;
+    state.time = static_cast<double>(k + 1) * scene.options.dt;  // as run_fan has it, for the same bits
   }
   return found;
 }

@@ -197,7 +197,7 @@ struct PainleveRod {
     return out;
   }
 
-  enum class Ending { lifts, stops, singular, flat, upright, time };
+  enum class Ending { lifts, stops, singular, flat, upright, time, slips };
   struct Course {
     Ending ending = Ending::time;
     Real time = 0;
@@ -259,19 +259,58 @@ struct PainleveRod {
     return finish(Ending::time);
   }
 
-  // A holds: theta'' = -(3 g/(4 l)) cos theta, until `duration`; the force ratio T/N at the start says whether it can.
-  State hold(const State& start, Real duration, int steps = 20000) const {
-    const auto rate = [&](const Values<2>& y) { return Values<2>{y[1], -3 * gravity / (4 * l) * std::cos(y[0])}; };
-    Values<2> y{start.theta, start.omega};
-    for (int k = 0; k < steps; ++k) y = rk4<2>(rate, y, duration / steps);
-    return {y[0], y[1], 0, start.x};
-  }
   struct Force {
     Real tangential = 0, normal = 0;  // [N]
   };
   Force holding_force(Real theta, Real omega) const {
     const Real sn = std::sin(theta), cs = std::cos(theta), turn = -3 * gravity / (4 * l) * cs;
     return {-m * l * (sn * turn + cs * omega * omega), m * (gravity + l * (cs * turn - sn * omega * omega))};
+  }
+  // A holds: theta'' = -(3 g/(4 l)) cos theta, until friction or weight do not suffice, or `duration` is over.
+  Course hold(const State& start, Real duration, Real step = 1e-5L) const {
+    const auto rate = [&](const Values<2>& y) { return Values<2>{y[1], -3 * gravity / (4 * l) * std::cos(y[0])}; };
+    const auto holds = [&](const Values<2>& y) {
+      const Force force = holding_force(y[0], y[1]);
+      return mu * force.normal - std::abs(force.tangential);
+    };
+    Values<2> y{start.theta, start.omega};
+    Course out;
+    while (out.time < duration) {
+      Real h = std::min(step, duration - out.time);
+      const Values<2> next = rk4<2>(rate, y, h);
+      const bool slips = holds(next) < 0;
+      if (slips) h = rk4_crossing<2>(rate, holds, y, h);
+      y = slips ? rk4<2>(rate, y, h) : next;
+      out.time += h;
+      if (slips) {
+        out.ending = Ending::slips;
+        break;
+      }
+    }
+    out.state = {y[0], y[1], 0, start.x};
+    return out;
+  }
+  // A rests at `start`: it holds or slides either way, by turns, as long as it stays on the ground.
+  State go_on(const State& start, Real duration) const {
+    State y = start;
+    y.u = 0;
+    for (int turn = 0; turn < 100 && duration > 0; ++turn) {
+      const Force force = holding_force(y.theta, y.omega);
+      Course course;
+      if (std::abs(force.tangential) <= mu * force.normal) {
+        course = hold(y, duration);
+      } else {
+        // Against the friction that does not suffice, T < 0: to the right. slide() takes its direction from u.
+        State go = y;
+        go.u = force.tangential < 0 ? 0 : -std::numeric_limits<Real>::min();
+        course = slide(go, duration);
+        if (course.ending == Ending::stops) course.state.u = 0;
+      }
+      y = course.state;
+      duration -= course.time;
+      if (course.ending != Ending::slips && course.ending != Ending::stops) break;
+    }
+    return y;
   }
 };
 

@@ -153,6 +153,29 @@ TEST(EventReference, ForcesOfSlidesAreBoundedBelowTheFrictionOfJams) {
   EXPECT_GT(singular(PainleveRod::jam_friction() + 0.02L), 0);
 }
 
+// A rod that falls about its end: energy, and slip where |T| = mu N.
+TEST(EventReference, TheRodHoldsWhileFrictionSuffices) {
+  PainleveRod rod;
+  rod.mu = 0.4L;
+  const PainleveRod::Course fall = rod.hold({1.3L, 0, 0, 0}, 2);
+  ASSERT_EQ(fall.ending, PainleveRod::Ending::slips);
+  const PainleveRod::Force force = rod.holding_force(fall.state.theta, fall.state.omega);
+  EXPECT_NEAR(double(std::abs(force.tangential) / force.normal), 0.4, 1e-12);
+  // (4/3) m l^2 omega^2/2 = m g l (sin 1.3 - sin theta)
+  EXPECT_NEAR(double(2 * rod.l * fall.state.omega * fall.state.omega / 3),
+              double(rod.gravity * (std::sin(1.3L) - std::sin(fall.state.theta))), 1e-13);
+  // Where it would not hold at all it slides, and slow slides that stop hold again: no time is lost.
+  const PainleveRod::State on = rod.go_on({1.3L, 0, 0, 0}, fall.time + 0.01L);
+  EXPECT_LT(on.theta, fall.state.theta);
+  EXPECT_NE(on.u, 0);
+  rod.mu = 2;
+  const PainleveRod::Course stop = rod.slide({0.5L, 2, -3, 0}, 1);
+  ASSERT_EQ(stop.ending, PainleveRod::Ending::stops);
+  const PainleveRod::State held = rod.go_on(stop.state, 0.02L);
+  EXPECT_EQ(held.u, 0);
+  EXPECT_GT(held.x, stop.state.x);  // it slid back in between
+}
+
 TEST(EventReference, TheCompassOnItsFootKeepsItsEnergyAndComesBack) {
   const PinnedCompass compass;
   const Real angle = 78 * std::numbers::pi_v<Real> / 180;
