@@ -20,10 +20,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kClusters = 10;    // told of, at most
+constexpr size_t kClusters = 10;    // and modes at the first split: told of, at most
 constexpr size_t kExamples = 5;     // of failures
 constexpr size_t kInstants = 5;     // at which the spread is told
-constexpr size_t kCoordinates = 3;  // told of every cluster: the ones that differ most at the end
+constexpr double kRounding = 1e-6;  // of the widest range: what is narrower is not told
+constexpr double kZero = 1e-12;     // [m, rad, m/s, rad/s] what is smaller is printed as zero
 constexpr double kQuantiles[] = {0.05, 0.5, 0.95};
 
 long parse_branches(const std::string& word) {
@@ -45,7 +46,7 @@ struct Summary {
   size_t fewest = 0, most = 0;  // impacts of a branch
   double penetration = 0;
   std::vector<Range> end;        // of all coordinates in the last row
-  std::vector<Range> widest;     // of these, the widest first
+  std::vector<Range> widest;     // of these, the two widest positions and the widest velocity
   std::vector<size_t> instants;  // rows at which the spread is told
 
   Summary(const Scene& scene, const Fan& fan) {
@@ -62,10 +63,9 @@ struct Summary {
     for (int c = 0; c < coordinates; ++c)
       end.push_back({c, fan.quantile(last, c, kQuantiles[0]), fan.quantile(last, c, kQuantiles[1]),
                      fan.quantile(last, c, kQuantiles[2])});
-    widest = end;
-    std::stable_sort(widest.begin(), widest.end(),
-                     [](const Range& a, const Range& b) { return a.high - a.low > b.high - b.low; });
-    if (complete == 0) widest.clear();
+    const auto nq = end.begin() + (end.empty() ? 0 : scene.model.nq());
+    add_widest({end.begin(), nq}, 2);
+    add_widest({nq, end.end()}, 1);
     // From the first split to the end.
     size_t from = 0;
     while (from < last && fan.time[from] < fan.first_split) ++from;
@@ -74,7 +74,20 @@ struct Summary {
       if (instants.empty() || row > instants.back()) instants.push_back(row);
     }
   }
+
+ private:
+  // Those that differ by more than rounding.
+  void add_widest(std::vector<Range> ranges, size_t count) {
+    std::stable_sort(ranges.begin(), ranges.end(),
+                     [](const Range& a, const Range& b) { return a.high - a.low > b.high - b.low; });
+    for (size_t i = 0; i < std::min(count, ranges.size()); ++i)
+      if (const double width = ranges[i].high - ranges[i].low;
+          width > std::max(kZero, kRounding * (ranges[0].high - ranges[0].low)))
+        widest.push_back(ranges[i]);
+  }
 };
+
+double settled(double x) { return std::abs(x) < kZero ? 0 : x; }
 
 double median(const Fan& fan, const FanCluster& cluster, int coordinate) {
   std::vector<double> values;
@@ -95,10 +108,11 @@ double share(size_t part, const Fan& fan) {
   return static_cast<double>(part) / static_cast<double>(std::max<size_t>(1, fan.branches.size()));
 }
 
-// "base.x [m]" -> {"base.x", "m"}
+// "base.x [m]" -> {"base.x", " m"}; " [1]": no unit
 std::pair<std::string, std::string> name_and_unit(const std::string& coordinate) {
   const size_t bracket = coordinate.rfind(" [");
-  return {coordinate.substr(0, bracket), coordinate.substr(bracket + 2, coordinate.size() - bracket - 3)};
+  const std::string unit = coordinate.substr(bracket + 2, coordinate.size() - bracket - 3);
+  return {coordinate.substr(0, bracket), unit == "1" ? "" : " " + unit};
 }
 
 Json number(double x) { return std::isfinite(x) ? Json(x) : Json(); }
@@ -189,10 +203,10 @@ void add_clusters(const Fan& fan, const Summary& summary, Rows& rows) {
     rows.emplace_back("",
                       fmt::format("{:5.1f} %  {}", 100 * share(cluster.branches.size(), fan), cluster_name(cluster)));
     std::string end;
-    for (size_t i = 0; i < std::min(kCoordinates, summary.widest.size()); ++i) {
+    for (size_t i = 0; i < summary.widest.size(); ++i) {
       const int c = summary.widest[i].coordinate;
       const auto [name, unit] = name_and_unit(fan.coordinates[static_cast<size_t>(c)]);
-      end += fmt::format("{}{} {:.4g} {}", i > 0 ? ", " : "", name, median(fan, cluster, c), unit);
+      end += fmt::format("{}{} {:.6g}{}", i > 0 ? ", " : "", name, settled(median(fan, cluster, c)), unit);
     }
     if (!end.empty()) rows.emplace_back("", "         ends (medians) at " + end);
   }
@@ -212,9 +226,10 @@ void print_table(const Scene& scene, const Fan& fan) {
     rows.emplace_back("first split", "none: all branches are the same");
   } else {
     rows.emplace_back("first split", fmt::format("{:.6g} s", fan.first_split));
-    for (const FanShare& part : fan.split)
-      rows.emplace_back("",
-                        fmt::format("{:5.1f} %  {}", 100 * share(static_cast<size_t>(part.branches), fan), part.mode));
+    for (size_t k = 0; k < std::min(kClusters, fan.split.size()); ++k)
+      rows.emplace_back("", fmt::format("{:5.1f} %  {}", 100 * share(static_cast<size_t>(fan.split[k].branches), fan),
+                                        fan.split[k].mode));
+    if (fan.split.size() > kClusters) rows.emplace_back("", fmt::format("and {} others", fan.split.size() - kClusters));
     add_clusters(fan, summary, rows);
     std::string spread;
     for (const size_t row : summary.instants)
@@ -222,11 +237,12 @@ void print_table(const Scene& scene, const Fan& fan) {
                             fan.time[row]);
     rows.emplace_back("spread", spread + " (root mean square over the mass)");
   }
-  for (size_t i = 0; i < std::min(kCoordinates, summary.widest.size()) && !std::isnan(fan.first_split); ++i) {
+  for (size_t i = 0; i < summary.widest.size() && !std::isnan(fan.first_split); ++i) {
     const Range& range = summary.widest[i];
     const auto [name, unit] = name_and_unit(fan.coordinates[static_cast<size_t>(range.coordinate)]);
-    rows.emplace_back(i == 0 ? "widest at the end" : "", fmt::format("{}: 5 % {:.4g}, median {:.4g}, 95 % {:.4g} {}",
-                                                                     name, range.low, range.median, range.high, unit));
+    rows.emplace_back(i == 0 ? "widest at the end" : "",
+                      fmt::format("{}: 5 % {:.6g}, median {:.6g}, 95 % {:.6g}{}", name, settled(range.low),
+                                  settled(range.median), settled(range.high), unit));
   }
   rows.emplace_back("penetration", fmt::format("deepest {:.3g} m", summary.penetration));
   rows.emplace_back("wall time", fmt::format("{:.3g} s, {} threads", fan.wall_time, fan.options.threads));

@@ -79,13 +79,17 @@ class Stepper {
     step_.dt = schedule_.step(row);
     modes_.clear();
     note_.clear();
-    const StepReport report = step(scene_.model, scene_.control, step_, state, workspace_);
+    StepReport report;
+    try {
+      report = step(scene_.model, scene_.control, step_, state, workspace_);
+    } catch (const InputError& error) {
+      if (row == 1) throw;  // the scene starts in the ground
+      report.reason = error.what();
+    }
     if (!report.converged() || !note_.empty()) {
       branch.status = RunStatus::step_failed;
       branch.failure = fmt::format("the step from {:.6g} s failed: {}", schedule_.time(row - 1),
-                                   !note_.empty()        ? note_
-                                   : *report.reason != 0 ? std::string(report.reason)
-                                                         : std::string("no reason given"));
+                                   note_.empty() ? report.reason : note_);
       return false;
     }
     state.time = schedule_.time(row);  // k dt, not a sum that drifts
