@@ -62,6 +62,20 @@ Scene landing(const StudyContext& context, double drop, bool lifted, double dt) 
   return scene;
 }
 
+// The same robot with a rotor of this inertia [kg m^2], felt at the joint, in every joint: drives with large gear
+// ratios.
+Model with_rotors(const Model& model, double armature) {
+  ModelBuilder builder(model.name() + "-geared");
+  const auto name_of = [&](BodyIndex i) { return i == kWorld ? std::string("world") : model.body(i).name; };
+  for (size_t i = 0; i < model.bodies().size(); ++i) {
+    Joint joint = model.joints()[i];
+    if (velocity_count(joint.type) == 1) joint.armature = armature;
+    builder.add_body(model.bodies()[i], name_of(model.bodies()[i].parent), joint);
+  }
+  for (const ContactPoint& point : model.contact_points()) builder.add_contact_point(name_of(point.body), point);
+  return builder.build();
+}
+
 struct Heights {
   std::vector<double> time, z;
 };
@@ -159,15 +173,25 @@ StudyResult study_event_robosimian_step(const StudyContext& context) {
     bool lifted;
     double tilt;          // [rad] about x before the start: how uneven the feet are
     double simultaneous;  // [m]
+    double rotors;        // [kg m^2]
+    bool trots;
   };
-  // The last one: feet 0.1 mm apart count as landing together if the scene says so.
-  for (const Landing& c : {Landing{"four feet", false, 0, 0}, Landing{"diagonal", true, 0, 0},
-                           Landing{"four feet, 0.1 mm uneven, simultaneous = 1 mm", false, 1e-4 / 1.12, 1e-3}}) {
+  for (const Landing& c : {Landing{"four feet", false, 0, 0, 0, false}, Landing{"diagonal", true, 0, 0, 0, false},
+                           // Feet 0.1 mm apart count as landing together if the scene says so.
+                           Landing{"four feet, 0.1 mm uneven, simultaneous = 1 mm", false, 1e-4 / 1.12, 1e-3, 0, false},
+                           Landing{"four feet, rotors of 2 kg m^2", false, 0, 0, 2, false},
+                           Landing{"trot, simultaneous = 1 mm", false, 0, 1e-3, 0, true}}) {
     const std::string name = c.name;
-    Scene scene = landing(context, kDrop, c.lifted, kDt);
+    Scene scene = landing(context, c.trots ? 0 : kDrop, c.lifted, kDt);
     if (c.tilt != 0) {
       scene.q0(3) = std::cos(c.tilt / 2);
       scene.q0(4) = std::sin(c.tilt / 2);
+    }
+    if (c.rotors > 0) scene.model = with_rotors(scene.model, c.rotors);
+    if (c.trots) {
+      scene.control.motion =
+          std::make_shared<const Motion>(load_motion(context.data / "motions" / "robosimian-walk.toml", scene.model));
+      scene.duration = 1.4;
     }
     scene.world.event.simultaneous = c.simultaneous;
     FanOptions options;
@@ -190,6 +214,13 @@ StudyResult study_event_robosimian_step(const StudyContext& context) {
       rows.push_back(report_row(name + ": outcomes of the first impact in which a foot lifts", "%", "",
                                 100.0 * static_cast<double>(lifts) / static_cast<double>(vn.cols())));
       rows.push_back(report_row(name + ": fastest foot upwards after it", "m/s", "", vn.maxCoeff()));
+      // W = Jn M^-1 Jn^T: how much of a foot's own answer to an impulse the others feel.
+      const Eigen::MatrixXd W = problem.Jn * problem.M.ldlt().solve(problem.Jn.transpose());
+      double coupling = 0;
+      for (Eigen::Index i = 0; i < W.rows(); ++i)
+        for (Eigen::Index k = 0; k < i; ++k)
+          coupling = std::max(coupling, std::abs(W(i, k)) / std::sqrt(W(i, i) * W(k, k)));
+      rows.push_back(report_row(name + ": coupling of two feet, largest |W_ik|/sqrt(W_ii W_kk)", "", "", coupling));
       // Energy: no outcome has more than before, none less than the projection leaves.
       double least = 1e300, most = 0;
       for (const FanImpact* impact : first.all)
@@ -218,7 +249,7 @@ StudyResult study_event_robosimian_step(const StudyContext& context) {
   }
   result.settings = {
       {"robot", "models/robosimian-spatial.urdf in stance, PD 2000 N m/rad, 100 N m s/rad, friction 0.7"},
-      {"fans", "persistent sampler, seed 1, steps of 1 ms, 0.4 s"}};
+      {"fans", "persistent sampler, seed 1, steps of 1 ms, 0.4 s (trot: 1.4 s)"}};
   return result;
 }
 
