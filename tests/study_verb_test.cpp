@@ -153,7 +153,7 @@ TEST(StudyVerb, EventsComeWhereClosedFormsSay) {
            {"event-painleve",
             {"map of 144 states, friction 2, u = -1 m/s: as p and b say",
              "map of 144 states, friction 1.2, u = -1 m/s: impacts without collision",
-             "away, friction 2, stops, slides back, holds: order of that difference in the step"}},
+             "away, friction 2, stops and holds: order of that difference in the step"}},
            {"event-block-fan",
             {"table: branches whose first outcome has the bits of F's sample of the same number",
              "code: all at rest at the end: largest speed"}}}) {
