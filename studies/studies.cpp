@@ -44,6 +44,8 @@ const std::vector<Study>& studies() {
       {"event-compass-fan", "A walker's wide step: its futures", study_event_compass_fan},
       {"event-robosimian-step", "Robosimian lands on several feet at once: do its futures meet again?",
        study_event_robosimian_step},
+      {"event-agreement", "Impacts at their times against steps of 0.1 ms on stiff ground: dropped boxes, squats",
+       study_event_agreement},
   };
   return all;
 }
