@@ -37,6 +37,13 @@ const std::vector<Study>& studies() {
        study_impact_boxwall},
       {"impact-ramone", "A five-link biped takes a step (section 7.5.4)", study_impact_ramone},
       {"impact-disks", "A disk falls on two: five contacts (section 7.5.5)", study_impact_disks},
+      {"event-bounce", "A ball bounces and a block rocks to rest: times of infinitely many impacts",
+       study_event_bounce},
+      {"event-painleve", "Painleve's rod: slides, lift-off, jams, impacts without collision", study_event_painleve},
+      {"event-block-fan", "A block dropped flat: all its futures until rest", study_event_block_fan},
+      {"event-compass-fan", "A walker's wide step: its futures", study_event_compass_fan},
+      {"event-robosimian-step", "Robosimian lands on several feet at once: do its futures meet again?",
+       study_event_robosimian_step},
       {"event-agreement", "Impacts at their times against steps of 0.1 ms on stiff ground: dropped boxes, squats",
        study_event_agreement},
   };
