@@ -1,4 +1,4 @@
-// The second run in the 3-D view: all its bodies translucent, in one colour, without shadows.
+// Another motion in the 3-D view, such as a second run: all its bodies translucent, in one colour, without shadows.
 import * as THREE from 'three';
 import { Bounds } from './bounds';
 import { cssColour } from './colour';
@@ -26,7 +26,8 @@ export class GhostLayer {
   private readonly sticks: THREE.LineSegments<THREE.BufferGeometry, THREE.LineBasicMaterial>;
   private readonly colours: { color: THREE.Color }[] = [];
 
-  constructor(private readonly motion: Motion, factory: ShapeFactory, start: THREE.Box3, modelSize: number) {
+  constructor(private readonly motion: Motion, factory: ShapeFactory, start: THREE.Box3, modelSize: number,
+              private readonly colour = '--ghost') {
     const { run } = motion;
     this.bounds = new Bounds(run, motion);
     const size = (box: THREE.Box3) => box.getSize(new THREE.Vector3());
@@ -73,7 +74,7 @@ export class GhostLayer {
   }
 
   applyTheme(): void {
-    for (const material of this.colours) material.color = cssColour('--ghost');
+    for (const material of this.colours) material.color = cssColour(this.colour);
   }
 
   // Depth first, then colour: what lies behind its own front is not seen, so that overlapping links do not add up. Where
