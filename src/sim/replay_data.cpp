@@ -10,10 +10,10 @@
 #include "scree/kinematics.h"
 #include "sim/array_block.h"
 #include "sim/coordinate_names.h"
+#include "sim/event_file.h"
 #include "sim/replay_contacts.h"
 #include "sim/replay_events.h"
 #include "sim/run_contacts.h"
-#include "sim/run_events.h"
 
 namespace scree {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/run_events.h"
+#include "sim/event_file.h"
 
 namespace scree {
 namespace {

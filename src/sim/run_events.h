@@ -1,21 +1,17 @@
-// The events of a Run: whether they fit the rest of it, and /events/* of run files.
+// What the events of a Run come to.
 #pragma once
 
-#include "sim/hdf5.h"
-#include "sim/run_contacts.h"
+#include "scree/run.h"
 
 namespace scree {
 
-// Laws, statuses, steps, energies, certificates and velocities belong to these.
-inline bool is_impact(EventKind kind) {
-  return kind == EventKind::impact || kind == EventKind::impact_without_collision;
-}
-
-// The first thing in the events that no recording has: lengths, order, indices, numbers that are not finite. `nv`: of
-// the model.
-std::optional<RunProblem> find_event_problem(const Run& run, int nv);
-
-void write_events(hdf5::Writer& out, const Run& run, int nv);  // nothing if there are none
-void read_events(const hdf5::Reader& in, int nv, Run& run);    // after rows, contacts and environment
+struct EventSummary {
+  size_t impacts = 0;            // those without collision included
+  size_t without_collision = 0;  // Painleve
+  size_t rests = 0, lift_offs = 0;
+  size_t certified = 0;    // impacts whose certificate holds
+  double energy_lost = 0;  // [J] kinetic, by impacts
+};
+EventSummary summarise_events(const Run& run);
 
 }  // namespace scree

@@ -10,10 +10,10 @@
 #include "scree/run.h"
 #include "sim/build_info.h"
 #include "sim/coordinate_names.h"
+#include "sim/event_file.h"
 #include "sim/hdf5.h"
 #include "sim/run_blocks.h"
 #include "sim/run_contacts.h"
-#include "sim/run_events.h"
 #include "sim/seal.h"
 
 namespace scree {
