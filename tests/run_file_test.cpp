@@ -6,6 +6,7 @@
 #include "scree/error.h"
 #include "scree/run.h"
 #include "sim/coordinate_names.h"
+#include "sim/replay_data.h"
 #include "sim/run_contacts.h"
 #include "sim/seal.h"
 #include "support/temp_folder.h"
@@ -363,6 +364,8 @@ TEST_F(RunFile, EventsComeBack) {
       EXPECT_EQ(a.contacts[c].velocity_after, b.contacts[c].velocity_after);
     }
   }
+  // scree view shows what scree sim --html showed.
+  EXPECT_EQ(replay_data(scene.model, loaded)["events"], replay_data(scene.model, contact)["events"]);
 }
 
 TEST_F(RunFile, WithoutEventsNamesNone) {
