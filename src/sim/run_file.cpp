@@ -446,6 +446,8 @@ LoadedRun read_run(const fs::path& file) {
   const hdf5::Reader in(file);
   if (in.has_attribute("/", "batch_version"))
     in.fail("/", "is a batch of trajectories (scree sim --batch), expected the run file of a single one");
+  if (in.has_attribute("/", "fan_version"))
+    in.fail("/", "is a fan of branches (scree sim --branches), expected the run file of a single one");
   const int format = in.integer_attribute("/", "format_version");
   if (format != kFormatVersion)
     in.fail("/", fmt::format("format_version is {}, this scree reads {}", format, kFormatVersion));
