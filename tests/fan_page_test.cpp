@@ -77,6 +77,7 @@ Fan random_fan(const Scene& scene, size_t branches, size_t rows, std::uint64_t s
       for (size_t c = 0; c < nv; ++c) fan.v.push_back(normal(random));
     }
     FanBranch branch;
+    branch.index = static_cast<long>(b);
     FanImpact impact;
     impact.time = 0.02;
     impact.contacts = 1;
@@ -246,7 +247,7 @@ TEST(FanPage, ClustersHaveCountsAndQuantilesOfTheEnd) {
   EXPECT_EQ(data["clusters"][0]["modes"].size(), 20u);
   EXPECT_EQ(data["clusters"][1]["count"], 4);
   std::vector<double> last;
-  for (const size_t b : {0, 3, 6, 9}) last.push_back(fan.q[b * 5 + 4]);
+  for (const size_t b : {0u, 3u, 6u, 9u}) last.push_back(fan.q[b * 5 + 4]);
   const auto ends = block.get<float>(data["ends"]);  // cluster, coordinate, probability
   EXPECT_NEAR(ends[6], slow_quantile(last, 0.05), 1e-7);
   EXPECT_NEAR(ends[7], slow_quantile(last, 0.5), 1e-7);
@@ -327,6 +328,33 @@ TEST(FanPage, ModeNamesBeyondTheirRoomShareOne) {
   EXPECT_EQ(modes.size(), 110u);
   EXPECT_EQ(modes.back(), data["modes"].size() - 1);
   EXPECT_LE(replay_json(data).size(), kReplayBytes);
+}
+
+TEST(FanPage, BranchesOfAnInterruptedFanKeepTheirNumbers) {
+  const Scene scene = chain_scene(1);
+  Fan fan = random_fan(scene, 4, 5);
+  for (size_t b = 0; b < 4; ++b) fan.branches[b].index = 10 + 7 * static_cast<long>(b);
+  cut(fan, 3, 2);
+  const Json data = fan_page_data(scene, fan);
+  EXPECT_EQ(Block(data).get<std::uint32_t>(data["shown"]), (std::vector<std::uint32_t>{10, 17, 24, 31}));
+  EXPECT_EQ(data["failures"][0]["branch"], 31);
+  EXPECT_EQ(data["clusters"][1]["representative"], 10);  // 10 and 31, which ended
+  EXPECT_EQ((data["typical"].get<int>() - 10) % 7, 0);
+}
+
+TEST(FanPage, SpreadIsPerSquareRootOfTheMass) {
+  const Scene scene = chain_scene(4);  // 4 kg
+  const Json data = fan_page_data(scene, random_fan(scene, 2, 3));
+  EXPECT_EQ(Block(data).get<float>(data["spread"]), std::vector<float>(3, 0.25f));
+}
+
+TEST(FanPage, ImpactsTellWhetherThereWasAChoice) {
+  const Scene scene = chain_scene(1);
+  Fan fan = random_fan(scene, 2, 3);
+  fan.branches[0].impacts[0].ambiguous = true;
+  fan.branches[1].impacts[0].kind = EventKind::impact_without_collision;
+  const Json data = fan_page_data(scene, fan);
+  EXPECT_EQ(Block(data).get<std::uint32_t>(data["impacts"]["flags"]), (std::vector<std::uint32_t>{1, 2}));
 }
 
 TEST(FanPage, OneBranchOneRowAndNoClusters) {

@@ -269,7 +269,7 @@ size_t impacts_per_branch(const Fan& fan, const Indices& branches) {
 
 Json add_impacts(const Fan& fan, const Indices& branches, ModeTable& modes, ArrayBlock& block) {
   const size_t limit = impacts_per_branch(fan, branches);
-  std::vector<std::uint32_t> first = {0}, contacts, mode, count;
+  std::vector<std::uint32_t> first = {0}, contacts, mode, count, flags;  // 1: more than one outcome, 2: no collision
   std::vector<double> time;
   std::vector<float> before, after;
   for (const size_t b : branches) {
@@ -279,6 +279,7 @@ Json add_impacts(const Fan& fan, const Indices& branches, ModeTable& modes, Arra
       time.push_back(all[k].time);
       contacts.push_back(static_cast<std::uint32_t>(std::max(0, all[k].contacts)));
       mode.push_back(modes.index(all[k].mode));
+      flags.push_back((all[k].ambiguous ? 1u : 0u) | (all[k].kind == EventKind::impact_without_collision ? 2u : 0u));
       before.push_back(static_cast<float>(all[k].energy_before));
       after.push_back(static_cast<float>(all[k].energy_after));
     }
@@ -291,7 +292,8 @@ Json add_impacts(const Fan& fan, const Indices& branches, ModeTable& modes, Arra
           {"contacts", block.add(contacts)},
           {"mode", block.add(mode)},
           {"before", block.add(before)},
-          {"after", block.add(after)}};
+          {"after", block.add(after)},
+          {"flags", block.add(flags)}};
 }
 
 // Of ModeTable for all branches, at most: those shown have fewer.
@@ -360,7 +362,7 @@ Json describe_failures(const Table& table, const Fan& fan) {
   for (size_t b = 0; b < fan.branches.size() && out.size() < kMostFanFailures; ++b) {
     const FanBranch& branch = fan.branches[b];
     if (branch.status == RunStatus::complete) continue;
-    out.push_back({{"branch", b},
+    out.push_back({{"branch", branch.index},
                    {"end", fan.time[std::max<size_t>(1, table.reached(b)) - 1]},
                    {"reason", branch.failure.empty() ? run_status_name(branch.status) : branch.failure}});
   }
@@ -417,7 +419,7 @@ Json fan_page_data(const Scene& scene, const Fan& fan) {
         {{"modes", std::vector<std::string>(cluster.modes.begin(), cluster.modes.begin() + static_cast<long>(listed))},
          {"mode_count", cluster.modes.size()},
          {"count", members.size()},
-         {"representative", wanted.back()}});
+         {"representative", fan.branches[wanted.back()].index}});
     for (size_t c = 0; c < coordinates; ++c) {
       std::vector<double> values = column(table, members, fan.rows() - 1, c);
       for (const double x : quantiles(values, kEndProbabilities)) ends.push_back(static_cast<float>(x));
@@ -426,20 +428,20 @@ Json fan_page_data(const Scene& scene, const Fan& fan) {
   data["clusters"] = std::move(clusters);
   data["cluster_count"] = fan.clusters.size();
   data["ends"] = block.add(ends);
-  data["typical"] = typical;
+  data["typical"] = fan.branches[typical].index;
 
   // Room: every row takes a time, a spread, five quantiles and a code of every branch for each coordinate; every branch
   // its number, cluster, rows and energies, and its impacts. base64 makes 4 characters of 3 bytes; entries of arrays in
   // the JSON and their alignment take less than 100 each.
   const size_t header = replay_json(data).size() + block.bytes().size() / 3 * 4 + 20 * 100 + mode_bytes(fan);
-  const size_t impacts = 24 * kMostFanImpacts, per_branch = 24;  // [byte] an impact and a branch
+  const size_t per_impact = 28, per_branch = 24;  // [byte]
   const size_t left = header < kReplayBytes ? (kReplayBytes - header) / 4 * 3 : 0;
   const auto bytes = [&](size_t rows, size_t shown) {
     return rows * (12 + coordinates * (20 + 2 * shown)) + per_branch * shown;
   };
   size_t recorded_impacts = 0;
-  for (const FanBranch& branch : fan.branches) recorded_impacts += 24 * branch.impacts.size();
-  const size_t room = left - std::min(left, std::min(impacts, recorded_impacts));
+  for (const FanBranch& branch : fan.branches) recorded_impacts += branch.impacts.size();
+  const size_t room = left - std::min(left, per_impact * std::min(kMostFanImpacts, recorded_impacts));
   // Every stride-th row and the last one. Rows give way down to kLeastFanRows, then branches, then rows again.
   const auto row_count = [&](size_t stride) { return (fan.rows() - 1 + stride - 1) / stride + 1; };
   size_t stride = 1, shown_count = branches;
@@ -458,9 +460,13 @@ Json fan_page_data(const Scene& scene, const Fan& fan) {
   const Indices shown = choose_branches(branches, shown_count, wanted);
   std::vector<double> time;
   std::vector<float> spread, bands, energy, penetration;
+  // Per square root of the mass a length: root mean square distance of the mass from where it is on average.
+  double mass = 0;
+  for (const Body& body : scene.model.bodies()) mass += body.mass;
+  const double scale = mass > 0 ? std::sqrt(mass) : 1;
   for (const size_t r : kept.rows) {
     time.push_back(fan.time[r]);
-    spread.push_back(static_cast<float>(fan.spread[r]));
+    spread.push_back(static_cast<float>(fan.spread[r] / scale));
   }
   for (size_t c = 0; c < coordinates; ++c) {
     std::vector<std::vector<double>> by_row;
@@ -473,7 +479,7 @@ Json fan_page_data(const Scene& scene, const Fan& fan) {
   }
   std::vector<std::uint32_t> numbers, cluster, ended;
   for (const size_t b : shown) {
-    numbers.push_back(static_cast<std::uint32_t>(b));
+    numbers.push_back(static_cast<std::uint32_t>(fan.branches[b].index));
     cluster.push_back(cluster_of[b]);
     const size_t reached = table.reached(b);
     ended.push_back(

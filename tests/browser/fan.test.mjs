@@ -88,7 +88,7 @@ pageTest('the header names branches, split, failures and time; the file stays sm
   assert.ok(statSync(fan('fan1000')).size < 5_700_000, 'data of at most 5 MB and the page itself');
   const notes = await page.textContent('#notes');
   assert.match(notes, /every \d+(st|nd|rd|th) of 601 recorded rows/);
-  assert.match(notes, /16 bits per coordinate.*: base\.x within \d\.\de-\d m\./);
+  assert.match(notes, /16 bits per coordinate.*: base\.angle within \d\.\de-\d rad\./);
 });
 
 pageTest('a thousand branches are lines in several colours; another coordinate is another picture', fan('fan1000'), async (page) => {
@@ -221,7 +221,8 @@ pageTest('impacts of the branch: a click goes there; marks on the timeline', fan
   assert.equal(table.length, await page.evaluate(() => window.scree.fan.impactTotal(window.scree.selected)));
   assert.equal(table[0][0], '0.285569');
   assert.equal(table[0][1], '2');
-  assert.equal(table[0][3], '3.935');  // 9.81 0.4 J and 0.15^2 / 2 J
+  assert.equal(table[0][3], 'several');
+  assert.equal(table[0][4], '3.935');  // 9.81 0.4 J and 0.15^2 / 2 J
   const marks = await page.getAttribute('#event-marks .impact', 'd');
   assert.equal(marks.split('M').length - 1, table.length);
   await page.locator('#impacts .link').last().click();
@@ -299,6 +300,7 @@ pageTest('keys: play, seek, theme; the number field keeps its own', fan('fan3'),
 });
 
 pageTest('zoom in time by dragging, out by a double click', fan('fan3'), async (page) => {
+  await chooseCoordinate(page, 0);
   const range = () => page.evaluate(() => [window.scree.plot.plot.scales.x.min, window.scree.plot.plot.scales.x.max]);
   const full = await range();
   const [x0, y] = await place(page, 0.5, 0.05), [x1] = await place(page, 1, 0.05);

@@ -94,12 +94,14 @@ class Maker {
     Box box;
     box.s = {0, 0.65, 0, 0.15, 0, 0};
     FanBranch out;
+    out.index = number;
     std::vector<std::string> modes;
     const auto impact = [&](double time, int side, double rate) {
       FanImpact item;
       item.time = time;
       item.contacts = 2;
       item.mode = mode_name(side);
+      item.ambiguous = settings_.split && modes.size() < 3;
       item.energy_before = box.energy();
       item.v_before = Eigen::Vector3d(box.s.vx, box.s.vz, box.s.rate);
       box.stand(side);
@@ -264,7 +266,7 @@ void write_joints(const std::filesystem::path& directory) {
       rows.push_back(poses);
     }
     exact.push_back(rows);
-    fan.branches.emplace_back();
+    fan.branches.emplace_back().index = b;
   }
   fan.branches[1].failure = "<b>bold</b>";
   fan.branches[1].status = RunStatus::interrupted;

@@ -62,16 +62,25 @@ interface Header {
   reached: ArrayRef;
   final_energy: ArrayRef;
   penetration: ArrayRef;
-  impacts: { limit: number; count: ArrayRef; first: ArrayRef; time: ArrayRef; contacts: ArrayRef; mode: ArrayRef; before: ArrayRef; after: ArrayRef };
+  impacts: { limit: number; count: ArrayRef; first: ArrayRef; time: ArrayRef; contacts: ArrayRef; mode: ArrayRef; before: ArrayRef; after: ArrayRef; flags: ArrayRef };
   values: ArrayRef;
   data: string;
 }
 
-export interface Impact { time: number; contacts: number; mode: string; before: number; after: number }
+export interface Impact {
+  time: number;
+  contacts: number;
+  mode: string;
+  before: number;  // [J] kinetic
+  after: number;
+  ambiguous: boolean;    // branches with the same past did something else
+  collision: boolean;    // false: an impulse without approach
+}
 
 export const LEVELS = 65534;      // codes 0 ... LEVELS from low to high
 const NO_SAMPLE = 65535;          // rows that a branch did not reach
 const NO_CLUSTER = 0xffffffff;
+const NOISE = 1e-9;               // of a coordinate's range: shown as zero
 const COLOURS = 7;                // clusters with one of their own
 export const PROBABILITIES = [5, 25, 50, 75, 95];  // [%]
 
@@ -95,6 +104,7 @@ export class Fan {
   private readonly impactMode: Uint32Array;
   private readonly impactBefore: Float32Array;
   private readonly impactAfter: Float32Array;
+  private readonly impactFlags: Uint32Array;
   private readonly arrays: Arrays;
 
   constructor(readonly header: Header) {
@@ -117,6 +127,7 @@ export class Fan {
     this.impactMode = arrays.u32(impacts.mode);
     this.impactBefore = arrays.f32(impacts.before);
     this.impactAfter = arrays.f32(impacts.after);
+    this.impactFlags = arrays.u32(impacts.flags);
     this.reasons = new Map(header.failures.map(({ branch, reason }) => [branch, reason]));
   }
 
@@ -144,6 +155,12 @@ export class Fan {
     const [row, u] = this.place(t);
     const a = this.value(c, index, row);
     return u === 0 ? a : a + u * (this.value(c, index, row + 1) - a);
+  }
+
+  // Without rounding errors around zero.
+  clean(c: number, value: number): number {
+    const { low, high } = this.header.coordinates[c];
+    return Math.abs(value) < NOISE * Math.max(high - low, Math.abs(high)) ? 0 : value;
   }
 
   // To the digits that its 16 bits tell.
@@ -187,7 +204,8 @@ export class Fan {
     const out: Impact[] = [];
     for (let k = this.impactFirst[index]; k < this.impactFirst[index + 1]; ++k)
       out.push({ time: this.impactTime[k], contacts: this.impactContacts[k], mode: this.header.modes[this.impactMode[k]],
-                 before: this.impactBefore[k], after: this.impactAfter[k] });
+                 before: this.impactBefore[k], after: this.impactAfter[k],
+                 ambiguous: (this.impactFlags[k] & 1) !== 0, collision: (this.impactFlags[k] & 2) === 0 });
     return out;
   }
 

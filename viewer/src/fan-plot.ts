@@ -300,7 +300,7 @@ export class FanPlot {
     const branch = this.hovered ?? this.selected;
     const at = (q: Float32Array) => (u === 0 ? q[row] : q[row] + u * (q[row + 1] - q[row]));
     const items: [string, string][] = [['time', `${t.toFixed(4)} s`], [`branch ${fan.numbers[branch]}`, format(fan.rounded(this.coordinate, fan.valueAt(this.coordinate, branch, t)))]];
-    fan.quantiles(this.coordinate).forEach((q, p) => items.push([PROBABILITIES[p] === 50 ? 'median' : `${PROBABILITIES[p]} %`, format(at(q))]));
+    fan.quantiles(this.coordinate).forEach((q, p) => items.push([PROBABILITIES[p] === 50 ? 'median' : `${PROBABILITIES[p]} %`, format(fan.clean(this.coordinate, at(q)))]));
     this.readout.replaceChildren(...items.map(([name, value]) => {
       const item = document.createElement('span');
       item.append(Object.assign(document.createElement('span'), { className: 'name', textContent: name }),

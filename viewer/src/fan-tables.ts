@@ -65,7 +65,7 @@ export class ClusterTable {
 
   setCoordinate(c: number): void {
     element('end-head').textContent = `${named(this.fan.header.coordinates[c])} at the end`;
-    this.rows.forEach((row, k) => this.fan.endQuantiles(k, c).forEach((v, i) => { row.cells[4 + i].textContent = format(v); }));
+    this.rows.forEach((row, k) => this.fan.endQuantiles(k, c).forEach((v, i) => { row.cells[4 + i].textContent = format(this.fan.clean(c, v)); }));
   }
 
   setSelected(index: number): void {
@@ -98,19 +98,20 @@ export function fillSplit(fan: Fan, seek: (t: number) => void): void {
     const [low, high] = lost.map(format);
     cells(bodyOf('split-modes').insertRow(), [mode, `${count} (${percent(count, branches)})`, low === high ? low : `${low} to ${high}`]);
   }
-  const velocities = coordinates.filter((c) => c.velocity);
-  split.velocities.forEach(({ before, after }, i) =>
-    cells(bodyOf('split-velocities').insertRow(), [named(velocities[i]), before === null ? '\u2013' : format(before), ...after.map(format)]));
+  split.velocities.forEach(({ before, after }, i) => {
+    const c = fan.positions + i, text = (v: number) => format(fan.clean(c, v));
+    cells(bodyOf('split-velocities').insertRow(), [named(coordinates[c]), before === null ? '\u2013' : text(before), ...after.map(text)]);
+  });
   element('split-velocities').hidden = split.velocities.length === 0;
 }
 
 export function fillImpacts(fan: Fan, index: number, seek: (t: number) => void): void {
   const body = bodyOf('impacts'), impacts = fan.impacts(index), total = fan.impactTotal(index);
   body.replaceChildren();
-  for (const { time, contacts, mode, before, after } of impacts.slice(0, MOST_IMPACTS)) {
+  for (const { time, contacts, mode, before, after, ambiguous, collision } of impacts.slice(0, MOST_IMPACTS)) {
     const row = body.insertRow();
     row.insertCell().append(link(time.toFixed(6), 'Go to this time', () => seek(time)));
-    cells(row, [String(contacts), mode, format(before), format(before - after)]);
+    cells(row, [String(contacts), collision ? mode : `${mode} (without collision)`, ambiguous ? 'several' : 'one', format(before), format(before - after)]);
   }
   const listed = Math.min(impacts.length, MOST_IMPACTS);
   element('impacts-title').textContent = `Impacts of branch ${fan.numbers[index]}`;

@@ -36,7 +36,7 @@ function fillTexts(): void {
     'Lines and replays have 16 bits per coordinate, from its smallest to its largest value: <RESOLUTION>.',
     'The median branch and the one that stands for a cluster are those nearest to the median motion of all, or of the cluster: least sum of squares over rows and positions, each divided by its range.',
     header.impacts.limit < Math.max(0, ...Array.from(fan.numbers, (_, i) => fan.impactTotal(i))) ? `Impacts: the first ${header.impacts.limit} of every branch.` : '',
-    'Clusters are branches whose contacts did the same at all impacts that had more than one outcome.',
+    'Clusters are branches that do the same at every impact where others with the same past do something else; of those impacts the first few count.',
     header.note,
   ];
   for (const note of notes.filter((n) => n !== '')) element('notes').append(Object.assign(document.createElement('li'), { textContent: note }));
@@ -125,6 +125,16 @@ function setCoordinate(c: number): void {
   resolutionNote.textContent = `Lines and replays have 16 bits per coordinate, from its smallest to its largest value: ${header.coordinates[c].name} within ${((high - low) / LEVELS / 2).toExponential(1)}${unit ? ` ${unit}` : ''}.`;
 }
 
+// The position whose branches part most, for its range: 5 to 95 %.
+function widest(): number {
+  const parts = header.coordinates.map(({ low, high, velocity }, c) => {
+    if (velocity || !(high > low)) return 0;
+    const [q05, , , , q95] = fan.quantiles(c);
+    return q95.reduce((most, v, row) => (v - q05[row] > most ? v - q05[row] : most), 0) / (high - low);
+  });
+  return Math.max(0, parts.indexOf(Math.max(...parts)));
+}
+
 function connectChoice(): void {
   const group = (label: string, velocity: boolean) => {
     const list = Object.assign(document.createElement('optgroup'), { label });
@@ -134,10 +144,11 @@ function connectChoice(): void {
   group('Positions', false);
   group('Velocities', true);
   coordinate.addEventListener('change', () => setCoordinate(Number(coordinate.value)));
-  field.max = String(header.branches - 1);
+  const last = Math.max(...fan.numbers, header.branches - 1);
+  field.max = String(last);
   field.addEventListener('change', () => {
     const wanted = Math.round(Number(field.value));
-    const index = fan.indexOf(Math.min(header.branches - 1, Math.max(0, wanted)));
+    const index = fan.indexOf(Math.min(last, Math.max(0, wanted)));
     field.value = String(fan.numbers[index]);
     if (index !== selected) select(index);  // leaving the field by a click in a table must not rebuild that table
   });
@@ -174,7 +185,7 @@ function update(): void {
   timeline.update();
   plot.setTime(player.time);
   const apart = spread.setTime(player.time);
-  element('spread-now').textContent = `${format(apart)} \u221akg\u00a0m at ${player.time.toFixed(3)} s`;
+  element('spread-now').textContent = `${format(apart)} m at ${player.time.toFixed(3)} s`;
   view?.setTime(player.time);
 }
 
@@ -191,7 +202,7 @@ if (view) {
 const click = (id: string) => () => element(id).click();
 connectKeys(player, timeline, theme, { g: click('ghost'), r: click('random'), m: click('median'), ',': click('previous-branch'), '.': click('next-branch') });
 theme.apply();
-setCoordinate(0);
+setCoordinate(widest());
 select(selected);
 update();
 
