@@ -185,7 +185,7 @@ void assemble(const Problem& p) {
       }
     }
     Vec3 u = Vec3::Zero();
-    u.head(1 + i.tangents) = i.scale * c.u.segment(i.column, 1 + i.tangents);
+    u.head(1 + i.tangents) = i.scale * (c.u.segment(i.column, 1 + i.tangents) + Vec3::Map(i.turn).head(1 + i.tangents));
     for (int k = 0; k <= i.directions; ++k) q(i.unknown + k) = direction(i, k).dot(u);
     q(i.unknown) -= i.scale * allowed(p, i.gap) / p.h;
     if (i.directions == 0) continue;
@@ -279,7 +279,7 @@ void report_contacts(const Problem& p, const Kinematics<double>& end) {
 
 }  // namespace
 
-bool solve_lasting(const std::vector<int>& pairs, const Control& control, const StepOptions& options, double h,
+bool solve_lasting(const std::vector<LastingPair>& pairs, const Control& control, const StepOptions& options, double h,
                    const State& state, Impl& ws, SubstepResult& result) {
   solve_linearised(control, options, h, state, ws);
   if (!ws.delta.allFinite()) return false;
@@ -288,10 +288,19 @@ bool solve_lasting(const std::vector<int>& pairs, const Control& control, const 
   Problem p{.h = h, .kin = kin, .ws = ws, .lcp = ws.lcp, .lasting = true};
   const size_t solids = ws.world.environment.solids().size();
   start_slots(ws.lcp);
-  for (const int pair : pairs) {
-    const size_t point = static_cast<size_t>(pair) / solids, solid = static_cast<size_t>(pair) % solids;
+  for (const LastingPair& start : pairs) {
+    const size_t point = static_cast<size_t>(start.pair) / solids, solid = static_cast<size_t>(start.pair) % solids;
     const V3<double> c = centre(kin, ws.world.points[point]);
     add_slot(p, point, solid, c, ws.world.environment.distance(solid, to_eigen(kin.origin + c)));
+    // From the start to the middle as from the middle to the end.
+    Slot& slot = ws.lcp.slots.back();
+    Twist<double> V = {{0, 0, 0}, {0, 0, 0}};
+    for_path(ws.model.tree(), slot.node, [&](int a) { V += state.v(a) * kin.xi[static_cast<size_t>(a)]; });
+    const V3<double> u = V.v + cross(V.w, slot.surface);
+    slot.turn[0] = dot(slot.n, u) - start.u[0];
+    for (int t = 0; t < slot.tangents; ++t)
+      slot.turn[t + 1] =
+          dot(slot.tangent[t], u) - std::copysign(1.0, dot(slot.tangent[t], start.tangent[t])) * start.u[t + 1];
   }
   assemble(p);
   LcpScratch& c = ws.lcp;

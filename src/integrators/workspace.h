@@ -69,6 +69,7 @@ struct LcpScratch {
     int directions;         // of friction: 0, 2 or kDirections
     int column, unknown;    // its first ones
     double scale;           // [sqrt(kg)] of its impulses
+    double turn[3];  // [m/s] of lasting contacts: by what n and tangents turning changes the velocities along them
   };
   static constexpr int kDirections = 8;
   void reserve(int nv);  // for the slots there are
@@ -185,11 +186,10 @@ SubstepResult substep_mdp(const Control& control, const StepOptions& options, do
                           StepWorkspace::Impl& ws);
 SubstepResult substep_lcp(const Control& control, const StepOptions& options, double h, State& state,
                           StepWorkspace::Impl& ws);
-// The step in which the closed pairs of point and solid `pairs` do not approach any further: ne-lcp with gaps of zero.
-// Leaves h v in ws.delta, h times the velocity without contact in ws.trial_delta, and slots with forces in ws.lcp.
-// False: not solved.                                                                                            theory
-// (15.3)
-bool solve_lasting(const std::vector<int>& pairs, const Control& control, const StepOptions& options, double h,
+// A step of h in which lasting contacts do not approach and friction opposes their slip, in the middle of it: `state`
+// has the pose there, and the velocity at the start. Leaves h v in ws.delta, h times the velocity without contact in
+// ws.trial_delta, and slots with forces in ws.lcp. False: not solved.                                    theory (15.3)
+bool solve_lasting(const std::vector<LastingPair>& pairs, const Control& control, const StepOptions& options, double h,
                    const State& state, StepWorkspace::Impl& ws, SubstepResult& result);
 // A pair where ws.dynamics is: gap, surface point, normal and tangents; and the row of its Jacobian along a direction.
 LcpScratch::Slot contact_slot(int pair, StepWorkspace::Impl& ws);

@@ -7,7 +7,7 @@ import { css } from './theme';
 const CLICK_DISTANCE = 4;   // [px] a pointer that moved further dragged
 const REACH = 24;           // [px] from a branch to the pointer that picks it
 const SLICE = 12;           // [ms] of drawing branches before the page may do something else
-const MOST_OPAQUE = 0.9, LEAST_OPAQUE = 0.1;
+const MOST_OPAQUE = 0.9, LEAST_OPAQUE = 0.05;
 
 export interface PlotEvents {
   seek(t: number): void;

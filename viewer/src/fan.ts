@@ -21,7 +21,7 @@ function fillTexts(): void {
   element('title').textContent = header.title || header.model;
   const split = header.first_split === null ? 'no split' : `first split at ${Number(header.first_split.toPrecision(6))} s`;
   element('subtitle').textContent = [
-    header.model, `${header.branches} ${header.branches === 1 ? 'branch' : 'branches'}`, split,
+    header.model, `${header.branches} ${header.branches === 1 ? 'branch' : 'branches'}${fan.count < header.branches ? ` (${fan.count} drawn)` : ''}`, split,
     header.cluster_count > 1 ? `${header.cluster_count} clusters` : '',
     header.failed === 0 ? 'none failed' : `${header.failed} failed`, `computed in ${format(header.wall_time)} s`,
   ].filter((text) => text !== '').join(' \u00b7 ');
