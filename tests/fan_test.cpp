@@ -494,6 +494,44 @@ TEST(Fan, BranchesThatSlideFlatStopWhereCoulombSays) {
   EXPECT_GT(flat, 10);
 }
 
+// theory (14.6): the same draws, blended with the reflection, which of a block that falls flat turns vz alone.
+// Rounding.
+TEST(Fan, RestitutionBlendsEveryOutcome) {
+  Scene scene = block();
+  const Fan inelastic = run_fan(scene, branches(20));
+  scene.world.event.restitution = 0.4;
+  const Fan fan = run_fan(scene, branches(20));
+  for (size_t b = 0; b < 20; ++b) {
+    const FanImpact& impact = fan.branches[b].impacts[0];
+    VectorXd elastic = impact.v_before;
+    elastic(1) *= -1;
+    const VectorXd expected = 0.6 * inelastic.branches[b].impacts[0].v_after + 0.4 * elastic;
+    EXPECT_LE((impact.v_after - expected).norm(), 1e-14);
+    EXPECT_EQ(fan.branches[b].status, RunStatus::complete) << fan.branches[b].failure;
+  }
+}
+
+// A box tilted by 0.3 rad hits with one corner, which has one outcome: branches part later, where two are closed.
+TEST(Fan, AnImpactOfOneContactDoesNotSplit) {
+  Scene scene = sliding_block();
+  scene.q0(2) = 0.3;
+  scene.duration = 1.2;
+  const Fan fan = run_fan(scene, branches(30));
+  double first = 0;
+  for (const FanBranch& branch : fan.branches) {
+    ASSERT_GE(branch.impacts.size(), 2u);
+    EXPECT_EQ(branch.impacts[0].contacts, 1);
+    first = std::max(first, branch.impacts[0].time);
+  }
+  EXPECT_GT(fan.first_split, first + 0.1);
+  for (const FanBranch& branch : fan.branches) {
+    const auto at = [&](const FanImpact& impact) { return impact.time >= fan.first_split - 1e-9; };
+    const auto split = std::find_if(branch.impacts.begin(), branch.impacts.end(), at);
+    ASSERT_NE(split, branch.impacts.end());
+    EXPECT_EQ(split->contacts, 2);
+  }
+}
+
 TEST(Fan, WithoutImpactsAllBranchesAreTheScene) {
   Scene scene = block();
   scene.duration = 0.05;

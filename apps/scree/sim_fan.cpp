@@ -101,7 +101,7 @@ double median(const Fan& fan, const FanCluster& cluster, int coordinate) {
 }
 
 std::string cluster_name(const FanCluster& cluster) {
-  return cluster.modes.empty() ? "no ambiguous impact" : fmt::format("{}", fmt::join(cluster.modes, "; "));
+  return cluster.modes.empty() ? "no impact at which modes differ" : fmt::format("{}", fmt::join(cluster.modes, "; "));
 }
 
 double share(size_t part, const Fan& fan) {
@@ -289,6 +289,7 @@ int simulate_fan(const FanFlags& flags, FanRequest request) {
     options.threads = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 1024u));
   if (!flags.sampler.empty()) options.sampling.sampler = outcome_sampler_from_name(flags.sampler);
   const Scene scene = load_scene(request.scene, request.overrides);
+  options.sampling.friction_directions = scene.world.event.impact.friction_directions;
   options.validate(scene);
   check_outputs({request.out, request.html}, {scene.file, scene.import_report.file});
 
