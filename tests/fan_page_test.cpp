@@ -38,7 +38,7 @@ Scene chain_scene(int links) {
   ContactPoint tip;
   tip.name = "tip";
   tip.p_B = Vec3(0, 0, -0.5);
-  builder.add_contact_point(parent, tip);
+  if (links > 0) builder.add_contact_point(parent, tip);
   const Model model = builder.build();
   Scene scene{.file = {},
               .title = "",
@@ -393,6 +393,15 @@ TEST(FanPage, RefusesFansThatDoNotFit) {
   with([](Fan& f) { f.clusters[1].branches.clear(); }, "cluster 1 has no branches");
   with([](Fan& f) { f = Fan(); }, "the fan has no rows");
   with([](Fan& f) { f.branches.clear(); }, "the fan has no branches");
+}
+
+TEST(FanPage, RefusesAModelThatCannotMove) {
+  const Scene scene = chain_scene(0);
+  Fan fan = random_fan(chain_scene(1), 2, 3);
+  fan.q.clear();
+  fan.v.clear();
+  fan.coordinates.clear();
+  EXPECT_THROW(fan_page_data(scene, fan), InputError);
 }
 
 TEST(FanPage, IsTheTemplateWithTheDataInPlace) {

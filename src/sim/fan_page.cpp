@@ -47,7 +47,7 @@ class Table {
   // Rows the branch reached: the first ones.
   size_t reached(size_t branch) const {
     size_t rows = 0;
-    while (rows < fan_.rows() && (coordinates() == 0 || !std::isnan((*this)(branch, rows, 0)))) ++rows;
+    while (rows < fan_.rows() && !std::isnan((*this)(branch, rows, 0))) ++rows;
     return rows;
   }
 
@@ -63,6 +63,7 @@ void check_fan(const Scene& scene, const Fan& fan) {
   const size_t nq = static_cast<size_t>(scene.model.nq()), nv = static_cast<size_t>(scene.model.nv());
   if (rows == 0) fail("the fan has no rows, expected at least one");
   if (branches == 0) fail("the fan has no branches, expected at least one");
+  if (nq == 0) fail(fmt::format("model {} has no coordinates, expected at least one", scene.model.name()));
   const auto expect = [&](const char* name, size_t found, size_t expected) {
     if (found != expected) fail(fmt::format("{} has {} entries, expected {}", name, found, expected));
   };
@@ -76,7 +77,7 @@ void check_fan(const Scene& scene, const Fan& fan) {
   const Table table(scene.model, fan);
   for (size_t b = 0; b < branches; ++b) {
     const size_t reached = table.reached(b);
-    if (reached == 0 && nq + nv > 0) fail(fmt::format("branch {} has no rows, expected at least one", b));
+    if (reached == 0) fail(fmt::format("branch {} has no rows, expected at least one", b));
     for (size_t r = 0; r < rows; ++r)
       for (size_t c = 0; c < nq + nv; ++c)
         if (const double x = table(b, r, c); r < reached ? !std::isfinite(x) : !std::isnan(x))

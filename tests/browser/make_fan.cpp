@@ -13,7 +13,6 @@
 
 #include "scree/fan.h"
 #include "scree/kinematics.h"
-#include "sim/coordinate_names.h"
 
 namespace scree {
 namespace {
@@ -246,8 +245,8 @@ void write_joints(const std::filesystem::path& directory) {
   const Scene scene = scene_of(builder.build());
   Fan fan;
   fan.title = "</script><script>window.injected = true</script>";
-  for (const auto& name : position_names(scene.model)) fan.coordinates.push_back(name + " [m]");
-  for (const auto& name : velocity_names(scene.model)) fan.coordinates.push_back(name);
+  for (int c = 0; c < scene.model.nq(); ++c) fan.coordinates.push_back("q" + std::to_string(c) + " [m]");
+  for (int c = 0; c < scene.model.nv(); ++c) fan.coordinates.push_back("v" + std::to_string(c));
   fan.time = {0, 0.1, 0.25, 0.5};
   fan.spread.assign(4, 0.0);
   nlohmann::json exact = nlohmann::json::array();

@@ -194,7 +194,7 @@ export class View {
   setCompanions(motions: { motion: Motion; colour: string }[]): void {
     for (const companion of this.companions) this.scene.remove(companion.objects);
     const start = this.bounds.at([this.time]);
-    this.companions = motions.map(({ motion, colour }) => new GhostLayer(motion, this.factory, start, this.modelSize, colour));
+    this.companions = motions.map(({ motion, colour }, k) => new GhostLayer(motion, this.factory, start, this.modelSize, colour, k));
     for (const companion of this.companions) {
       companion.applyTheme();
       companion.setTime(this.time);
