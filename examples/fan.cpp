@@ -23,9 +23,13 @@ int main(int argc, char** argv) {
     const size_t end = fan.rows() - 1;
     std::printf("they stop at x = %.3f to %.3f m, median %.3f m\n", fan.quantile(end, 0, 0), fan.quantile(end, 0, 1),
                 fan.quantile(end, 0, 0.5));
-    for (const scree::FanCluster& cluster : fan.clusters)
-      std::printf("  %3zu of %zu impacts that differ, e.g. branch %ld at %.3f m\n", cluster.branches.size(),
-                  cluster.modes.size(), cluster.branches[0], fan.at(static_cast<size_t>(cluster.branches[0]), end, 0));
+    for (const scree::FanCluster& cluster : fan.clusters) {
+      if (cluster.branches.size() < 20) continue;
+      std::printf("  %3zu branches, such as %ld, which stops at %.3f m:", cluster.branches.size(), cluster.branches[0],
+                  fan.at(static_cast<size_t>(cluster.branches[0]), end, 0));
+      for (const std::string& mode : cluster.modes) std::printf(" %s;", mode.c_str());
+      std::printf("\n");
+    }
     return failed == 0 ? 0 : 1;
   } catch (const scree::InputError& error) {
     return std::fprintf(stderr, "%s\n", error.what()), 2;

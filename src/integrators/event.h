@@ -26,6 +26,8 @@ struct EventScratch {
     bool near = false;  // false: too far away to matter, nothing below is meant
     double gap = 0;     // [m]
     double rate = 0;    // [m/s] of the gap
+    double speed = 0;   // [m/s] of the point
+    double lever = 0;   // [m] from the root of the model
   };
   std::vector<Pair> now, then;             // by pair: at the state, and at the end of what is being tried
   std::vector<int> active;                 // pairs that last: closed, neither parting nor meeting

@@ -57,7 +57,7 @@ OutcomeOptions draw_options(const FanOptions& options) {
 // Steps a state from row to row. One for each thread.
 class Stepper {
  public:
-  explicit Stepper(const Scene& scene, const FanOptions& options)
+  Stepper(const Scene& scene, const FanOptions& options)
       : scene_(scene),
         seed_(options.seed),
         sampling_(draw_options(options)),
