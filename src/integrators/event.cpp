@@ -28,12 +28,12 @@ using Pair = EventScratch::Pair;
 using Slot = LcpScratch::Slot;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kSafety = 0.9;           // of step sizes of flight, whose error is proportional to h^5
-constexpr double kShortest = 1e-12;       // of dt: steps that would have to be shorter fail
-constexpr double kSlowing = 0.999;        // of intervals between impacts, from one to the next: bounces that end
-constexpr double kReached = 1e-3;         // of `touch`
-constexpr int kAtOnce = 1000;             // impacts at one time
-constexpr int kPolish = 8, kTries = 200;  // iterations to locate an event
+constexpr double kSafety = 0.9;      // of step sizes of flight, whose error is proportional to h^5
+constexpr double kShortest = 1e-12;  // of dt: steps that would have to be shorter fail
+constexpr double kSlowing = 0.999;   // of intervals between impacts, from one to the next: bounces that end
+constexpr double kReached = 1e-3;    // of `touch`
+constexpr int kAtOnce = 1000;        // impacts at one time
+constexpr int kShrinks = 12, kPolish = 8, kTries = 200;  // iterations to locate an event
 
 // A gap over a step, 0 <= s <= 1, by its values and slopes at both ends.                                theory (15.2)
 struct Cubic {
@@ -361,7 +361,7 @@ class EventStepper {
     h = std::min(h, longest_step());
     lasting_.begin();
     bool located = false;
-    int polish = 0;
+    int polish = 0, shrinks = 0;
     for (int tries = 0; tries < kTries; ++tries) {
       double next = h;  // what to try instead
       if (!attempt(h, next)) {
@@ -383,8 +383,8 @@ class EventStepper {
         continue;
       }
       if (fraction < 1 && (1 - fraction) * h > 1e-16 * std::abs(end)) {
-        h *= fraction;
-        located = true;
+        located = ++shrinks <= kShrinks;
+        h *= located ? fraction : 0.5;  // the cubic misleads: a step that ends before, and from there again
         continue;
       }
       if (const double dip = first_dip(h); dip < 1 && !located) {  // look closer
