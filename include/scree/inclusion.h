@@ -5,8 +5,8 @@
 // 1/(1 + |lambda_n|_1) a unit of s. At an impact of several contacts s may flow through them at any rates: a seed picks
 // one of the solutions.
 //
-// ContactWorld::event has `touch`, `rest_speed` and `impact.friction_directions`, ContactWorld::smooth has `friction`;
-// contact is rigid and inelastic, all else of the two plays no part.
+// ContactWorld::event has `touch`, `rest_speed`, `accuracy` (of contact-free motion) and `impact.friction_directions`,
+// ContactWorld::smooth has `friction`; contact is rigid and inelastic, all else of the two plays no part.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +34,7 @@ enum class InclusionSelection {
 
 struct InclusionOptions {
   Vec3 gravity = Vec3(0, 0, -9.81);  // [m/s^2]
+  double max_dt = 0.01;              // in (0, 1] [s], of a boundary step, which is of first order in it
   InclusionSelection selection = InclusionSelection::equal;
   std::uint64_t seed = 1;
   void validate() const;  // throws InputError: field, value received, accepted range
@@ -81,8 +82,9 @@ class Inclusion {
   Inclusion(Inclusion&&) noexcept;
   Inclusion& operator=(Inclusion&&) noexcept;
 
-  // Advances s by at most ds in (0, kMaxStep]: by all of it; or to where a gap closes, or a part of the contacts of an
-  // impact has no more impulse to take. Throws InputError: ds, sizes, numbers that are not finite.
+  // Advances s by at most ds in (0, kMaxStep]. By less than ds: to where a gap closes; where contacts of an impact take
+  // less than their shares of impulse; where dt would be larger than max_dt, or the step does not converge. Throws
+  // InputError: ds, sizes, numbers that are not finite, more contacts than a complementarity problem may have.
   [[nodiscard]] InclusionStep advance(State& state, double ds);
 
   InclusionMode mode(const State& state);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <Eigen/Cholesky>
 #include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
@@ -26,7 +27,13 @@ namespace {
 
 constexpr int kPasses = 40;      // of the fixed point of a boundary step
 constexpr int kHalvings = 30;    // of one that does not converge
+constexpr double kShort = 0.9;        // what is tried next after a dt > max_dt, over what would give max_dt if linear
 constexpr int kTurning = 30;     // bisections for the least gap inside of a step
+constexpr double kSoft = 1e-10;  // relative regularisation of problems for displacements
+constexpr double kDifference = 1e-6;  // [s] of the difference quotient that tells how normals turn
+constexpr double kRank = 1e-8;        // relative, of Jacobians
+constexpr double kNear = 100;         // of touch: bystanders
+constexpr double kSteeper = 2;   // inside of a step gaps change at most so much faster than at its ends
 constexpr double kPart = 0.25;   // of touch and rest_speed: what a boundary step may leave
 constexpr double kFloor = 0.5;   // of touch: how deep a closed contact that parts may come back before it counts
 constexpr double kAlone = 0.25;  // drawn shares: one contact takes all
@@ -93,6 +100,7 @@ struct Inclusion::Impl {
   RigidContacts contacts;
   Lemke lemke;
   RandomStream random;
+  std::uint64_t draw = 0;  // of the step at hand
 
   // Shares of impulse of the impact at hand.
   std::vector<int> shared_pairs;
@@ -155,14 +163,14 @@ struct Inclusion::Impl {
   }
 
   // One step of the classical Runge-Kutta method without contact.                                   theory (16.3)
-  bool fly(const State& state, double h, Moment& end) {
+  bool runge_kutta(double time, const Moment& start, double h, Moment& end) {
     constexpr double kNode[] = {0, 0.5, 0.5, 1}, kWeight[] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
-    end = {state.q, state.v};
+    end = start;
     Eigen::VectorXd qdot = Eigen::VectorXd::Zero(model.nq()), vdot = Eigen::VectorXd::Zero(model.nv());
     for (int stage = 0; stage < 4; ++stage) {
-      const Eigen::VectorXd q = state.q + h * kNode[stage] * qdot, v = state.v + h * kNode[stage] * vdot;
+      const Eigen::VectorXd q = start.q + h * kNode[stage] * qdot, v = start.v + h * kNode[stage] * vdot;
       qdot = position_rate(model, q, v);
-      if (!acceleration(state.time + h * kNode[stage], q, v, vdot)) return false;
+      if (!acceleration(time + h * kNode[stage], q, v, vdot)) return false;
       end.q += h * kWeight[stage] * qdot;
       end.v += h * kWeight[stage] * vdot;
     }
@@ -170,12 +178,27 @@ struct Inclusion::Impl {
     return end.q.allFinite() && end.v.allFinite();
   }
 
+  // Two of them.
+  bool fly(const State& state, double h, Moment& end) {
+    Moment middle;
+    return runge_kutta(state.time, {state.q, state.v}, 0.5 * h, middle) &&
+           runge_kutta(state.time + 0.5 * h, middle, 0.5 * h, end);
+  }
+
+  // Of fly(): by the one step of twice the length, whose error is 16 times as large.
+  bool is_accurate(const State& state, double h) {
+    Moment two, one;
+    if (!fly(state, h, two) || !runge_kutta(state.time, {state.q, state.v}, h, one)) return false;
+    const double error = std::max((two.q - one.q).cwiseAbs().maxCoeff(), (two.v - one.v).cwiseAbs().maxCoeff()) / 15;
+    return error <= world.event.accuracy;
+  }
+
   // ---- gaps that must not close unnoticed ----
 
   struct Watch {
     int pair;
-    double level;  // [m] the gap may not fall below
-    double rate;   // [m/s] at the start
+    double level;      // [m] the gap may not fall below
+    double gap, rate;  // [m, m/s] at the start
   };
   // All pairs but those of `without`, which is sorted.
   std::vector<Watch> watch(const State& state, const std::vector<int>& without) {
@@ -185,29 +208,46 @@ struct Inclusion::Impl {
       if (std::binary_search(without.begin(), without.end(), pair)) continue;
       const double gap = contacts.gap(pair);
       const double level = gap > touch() ? 0 : std::min(gap, -kFloor * touch());
-      result.push_back({pair, level, contacts.gap_rate(pair, state.v)});
+      result.push_back({pair, level, gap, contacts.gap_rate(pair, state.v)});
     }
     return result;
   }
 
-  // At the end of the path, and where a gap that fell at its start turns before its end.
-  bool clear(const std::vector<Watch>& watches, const Path& path) {
+  // At the end of a path that takes `duration` [s], and where a gap that fell at its start turns before its end.
+  bool clear(const std::vector<Watch>& watches, double duration, const Path& path) {
     Moment at;
     if (!path(1, at)) return false;
     contacts.set_position(at.q);
-    std::vector<Watch> turning;
+    struct Turn {
+      Watch start;
+      double gap, rate;  // at the end
+    };
+    std::vector<Turn> turns;
     for (const Watch& w : watches) {
-      if (contacts.gap(w.pair) < w.level) return false;
-      if (w.rate < 0 && contacts.gap_rate(w.pair, at.v) > 0) turning.push_back(w);
+      const double gap = contacts.gap(w.pair);
+      if (gap < w.level) return false;
+      if (!(w.rate < 0)) continue;
+      const double rate = contacts.gap_rate(w.pair, at.v);
+      if (rate > 0) turns.push_back({w, gap, rate});
     }
-    for (const Watch& w : turning) {
-      double low = 0, high = 1;
+    for (const Turn& turn : turns) {
+      double low = 0, high = 1, gap_low = turn.start.gap, gap_high = turn.gap;
+      double rate_low = turn.start.rate, rate_high = turn.rate;
       for (int k = 0; k < kTurning; ++k) {
+        // A convex gap is above its tangents at both ends; with slopes of kSteeper times those others are, too.
+        const double fall = -kSteeper * duration * rate_low, rise = kSteeper * duration * rate_high;
+        const double meet = (gap_low - gap_high + rise * (high - low)) / (fall + rise);
+        if (gap_low - fall * std::clamp(meet, 0.0, high - low) >= turn.start.level) break;
         const double middle = 0.5 * (low + high);
         if (!path(middle, at)) return false;
         contacts.set_position(at.q);
-        if (contacts.gap(w.pair) < w.level) return false;
-        (contacts.gap_rate(w.pair, at.v) < 0 ? low : high) = middle;
+        const double gap = contacts.gap(turn.start.pair), rate = contacts.gap_rate(turn.start.pair, at.v);
+        if (gap < turn.start.level) return false;
+        if (rate < 0) {
+          low = middle, gap_low = gap, rate_low = rate;
+        } else {
+          high = middle, gap_high = gap, rate_high = rate;
+        }
       }
     }
     return true;
@@ -215,12 +255,14 @@ struct Inclusion::Impl {
 
   // ---- complementarity ----
 
+  // All problems of a step have the covering vector of its `draw`: they are to pick the same of several solutions.
   bool solve(const Eigen::MatrixXd& W, const Eigen::VectorXd& q, Eigen::VectorXd& z, InclusionStep& step) {
     z.resize(q.size());
     LcpReport report;
     if (options.selection == InclusionSelection::random) {
+      RandomStream drawn(draw, 0);
       Eigen::VectorXd covering(q.size());
-      for (double& x : covering) x = std::ldexp(1 + random.uniform(), random.below(kOctaves));
+      for (double& x : covering) x = std::ldexp(1 + drawn.uniform(), drawn.below(kOctaves));
       LcpOptions lemke_options;
       lemke_options.covering = covering.data();
       report = lemke.solve(W, q, z, lemke_options);
@@ -237,16 +279,29 @@ struct Inclusion::Impl {
   // ---- separating ----
 
   const char* advance_separating(State& state, double ds, InclusionStep& step) {
-    const std::vector<Watch> watches = watch(state, {});
-    const auto is_clear = [&](double h) {
-      return clear(watches, [&](double share, Moment& at) { return fly(state, share * h, at); });
-    };
-    step.closed = !is_clear(ds);
-    step.dt = step.closed ? last_clear(ds, is_clear) : ds;
-    Moment end;
-    if (!(step.dt > 0) || !fly(state, step.dt, end)) return "contact-free motion does not advance";
-    state.q = end.q;
-    state.v = end.v;
+    const double start = state.time;
+    double h = ds;
+    while (step.dt < ds && !step.closed) {
+      h = std::min(h, ds - step.dt);
+      int halvings = 0;
+      while (!is_accurate(state, h) && ++halvings <= kHalvings) h *= 0.5;
+      if (halvings > kHalvings) return "contact-free motion is not accurate at the smallest step";
+      const std::vector<Watch> watches = watch(state, {});
+      const auto is_clear = [&](double part) {
+        return clear(watches, part, [&](double share, Moment& at) { return fly(state, share * part, at); });
+      };
+      step.closed = !is_clear(h);
+      if (step.closed) h = last_clear(h, is_clear);
+      Moment end;
+      if (!(h > 0) || !fly(state, h, end)) return "contact-free motion does not advance";
+      state.q = end.q;
+      state.v = end.v;
+      step.dt += h;
+      state.time = start + step.dt;
+      if (closed(state).mode != InclusionMode::separating) break;
+      h *= 2;
+    }
+    state.time = start;  // the caller adds dt
     return nullptr;
   }
 
@@ -308,29 +363,101 @@ struct Inclusion::Impl {
     ImpactResult impulses;
   };
 
+  // What a boundary step starts from, in mass-normalised coordinates.
+  struct Start {
+    const State& state;
+    double ds;
+    Eigen::MatrixXd M;
+    // Accelerations: without contact, and the one that has the same effect on the contacts as the turning of normals,
+    // tangents and levers at constant v; kappa [m/s^2] what it misses of normal ones.               theory (16.8)
+    Eigen::VectorXd smooth, turning, kappa;
+    Eigen::MatrixXd bystanders;  // Jn of pairs that are closed or nearly so and do not take part
+  };
+  Start start_boundary(const State& state, const ContactRows& rows, const Eigen::VectorXd& a, const Eigen::MatrixXd& M,
+                       double ds) {
+    Start start{state, ds, M, {}, {}, {}, {}};
+    const ContactLcp lcp(problem(rows, M, state.v), directions());
+    start.smooth = lcp.to_y(a);
+    const Eigen::LLT<Eigen::MatrixXd> cholesky(M);
+    const auto normalised = [&](const Eigen::MatrixXd& J) -> Eigen::MatrixXd {  // J L^-T
+      return cholesky.matrixL().solve(J.transpose()).transpose();
+    };
+    contacts.set_position(state.q);
+    std::vector<int> near;
+    for (int pair = 0; pair < contacts.pairs(); ++pair)
+      if (contacts.gap(pair) <= kNear * touch() && !std::binary_search(rows.pairs.begin(), rows.pairs.end(), pair))
+        near.push_back(pair);
+    start.bystanders = normalised(contacts.rows(near).Jn);
+    contacts.set_position(integrate_position(model, state.q, state.v, kDifference));
+    const ContactRows moved = contacts.rows_like(rows);
+    const Eigen::Index m = rows.Jn.rows(), t = rows.Jt.rows();
+    Eigen::MatrixXd J(m + t, model.nv());
+    J << rows.Jn, rows.Jt;
+    Eigen::VectorXd rate(m + t);
+    rate << (moved.Jn - rows.Jn) * state.v / kDifference, (moved.Jt - rows.Jt) * state.v / kDifference;
+    const Eigen::MatrixXd Jy = normalised(J);
+    Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> inverse(Jy.rows(), Jy.cols());
+    inverse.setThreshold(kRank);
+    inverse.compute(Jy);
+    start.turning = inverse.solve(rate);
+    start.kappa = rate.head(m) - Jy.topRows(m) * start.turning;
+    return start;
+  }
+
   // dt, Lambda of                                                                                   theory (16.6)
   //   0 <= dt       _|_  c (dt + |Lambda_n|_1 - ds) >= 0
   //   0 <= Lambda_n _|_  J_n v' >= 0,  friction at v',  v' = v + dt a + M^-1 J^T Lambda
-  bool solve_boundary(const ContactLcp& lcp, const Eigen::VectorXd& v, const Eigen::VectorXd& a, double ds,
-                      Trial& trial, InclusionStep& step) {
+  // J at what was the end with dt_J, and turned on by dt - dt_J.
+  bool solve_boundary(const Start& start, const ContactLcp& lcp, double dt_J, Trial& trial, InclusionStep& step) {
     const int m = lcp.contacts(), n = lcp.size(false), p = lcp.impulses();
-    const Eigen::VectorXd g = lcp.to_y(a);
-    // c > |a|_M^2/4 makes the matrix copositive; the second term is for a = 0.                        theory (16.7)
-    const double c = 0.5 * g.squaredNorm() + lcp.J().topRows(m).rowwise().squaredNorm().maxCoeff();
+    const Eigen::VectorXd seen = start.smooth + start.turning;
+    // c > |seen|^2/4, c >= -kappa make the matrix copositive; `lightest` is for neither.                theory (16.7)
+    const double lightest = lcp.J().topRows(m).rowwise().squaredNorm().maxCoeff();
+    const double c = 0.5 * seen.squaredNorm() + std::max(0.0, -start.kappa.minCoeff()) + lightest;
+    // Unknown is dt/unit, its row times unit: of the size of the others.
+    const double unit = lightest / c;
     Eigen::MatrixXd W = Eigen::MatrixXd::Zero(n + 1, n + 1);
-    W.row(0).head(1 + m).setConstant(c);
-    W.col(0).segment(1, p) = lcp.J() * g;
+    W(0, 0) = unit * unit * c;
+    W.row(0).segment(1, m).setConstant(unit * c);
+    W.col(0).segment(1, p) = unit * lcp.J() * seen;
+    W.col(0).segment(1, m) += unit * start.kappa;
     W.bottomRightCorner(n, n) = lcp.W().bottomRightCorner(n, n);
     Eigen::VectorXd q(n + 1), z;
-    q(0) = -c * ds;
-    lcp.right_side(lcp.to_y(v), nullptr, q.tail(n));
+    q(0) = -unit * c * start.ds;
+    lcp.right_side(lcp.to_y(start.state.v) - dt_J * start.turning, nullptr, q.tail(n));
+    q.segment(1, m) -= dt_J * start.kappa;
     if (!solve(W, q, z, step)) return false;
-    trial.dt = z(0);
+    trial.dt = unit * z(0);
     trial.z = z.tail(n);
     trial.impact = trial.dt == 0;
-    Eigen::VectorXd dy = trial.dt * g;
+    Eigen::VectorXd dy = trial.dt * start.smooth;
     lcp.advance(trial.z, false, dy);
-    trial.v = v + lcp.to_v(dy);
+    trial.v = start.state.v + lcp.to_v(dy);
+    return true;
+  }
+
+  // The displacement, smallest in the metric of M, after which gaps that are now `gap` are not below zero, those of
+  // loaded contacts neither above, and bystanders not lower than without it: linearised, a complementarity problem.
+  bool correct_gaps(const Start& start, const ContactLcp& lcp, const Eigen::VectorXd& gap,
+                    const Eigen::VectorXd& impulse, Eigen::VectorXd& correction, InclusionStep& step) {
+    const Eigen::Index m = gap.size(), others = start.bystanders.rows();
+    const Eigen::Index n = m + (impulse.head(m).array() > 0).count() + others;
+    Eigen::MatrixXd J(n, lcp.dofs());
+    Eigen::VectorXd q = Eigen::VectorXd::Zero(n), z(n);
+    J.topRows(m) = lcp.J().topRows(m);
+    q.head(m) = gap;
+    for (Eigen::Index i = 0, row = m; i < m; ++i)
+      if (impulse(i) > 0) {
+        q(row) = -gap(i);
+        J.row(row++) = -lcp.J().row(i);
+      }
+    J.bottomRows(others) = start.bystanders;
+    Eigen::MatrixXd W = J * J.transpose();
+    // More contacts than degrees of freedom agree but for rounding.
+    W.diagonal().array() += kSoft * W.diagonal().maxCoeff();
+    ++step.solves;
+    if (!lemke.solve(W, q, z).solved()) return false;
+    correction = lcp.to_v(J.transpose() * z);
     return true;
   }
 
@@ -341,32 +468,34 @@ struct Inclusion::Impl {
     if (!acceleration(state.time, state.q, state.v, a)) return trial;
     const Eigen::MatrixXd M = contacts.dynamics().mass_matrix();
     trial.rows = contacts.rows(pairs);
+    const Start start = start_boundary(state, trial.rows, a, M, ds);
     // Closed contacts end at zero, what was deeper does not get deeper.
     Eigen::VectorXd target = Eigen::VectorXd::Zero(trial.rows.size());
     for (int i = 0; i < trial.rows.size(); ++i)
       if (trial.rows.gap(i) < -touch()) target(i) = trial.rows.gap(i);
 
-    Eigen::VectorXd correction = Eigen::VectorXd::Zero(model.nv());
-    std::vector<int> active_before;
-    ContactLcp lcp(problem(trial.rows, M, state.v), directions());
+    trial.delta.setZero(model.nv());
     for (int pass = 0; pass < kPasses; ++pass) {
-      if (!solve_boundary(lcp, state.v, a, ds, trial, step)) return trial;
+      const ContactLcp lcp(problem(trial.rows, start.M, state.v), directions());
+      if (!solve_boundary(start, lcp, trial.dt, trial, step)) return trial;
+      // Impulse only: from where the step starts, not from where it might have ended.
       if (trial.impact) {
-        trial.solved = true;
+        trial.solved = pass == 0;
         return trial;
       }
+      if (trial.dt > options.max_dt) return trial;
+      Eigen::VectorXd correction;
+      const Eigen::VectorXd gap = trial.rows.gap + trial.rows.Jn * (trial.dt * trial.v - trial.delta);
+      if (!correct_gaps(start, lcp, gap - target, trial.z, correction, step)) return trial;
       trial.delta = trial.dt * trial.v + correction;
       if (!trial.delta.allFinite()) return trial;
       contacts.set_position(integrate_position(model, state.q, trial.delta, 1));
-      ContactRows end = contacts.rows(pairs);
-      const Eigen::VectorXd rate = end.Jn * trial.v;
-      std::vector<int> active;
+      ContactRows end = contacts.rows_like(trial.rows);
+      const Eigen::VectorXd rate = end.Jn * trial.v, off = target - end.gap;
       double wrong = 0;  // in parts of what may be left
       for (int i = 0; i < end.size(); ++i) {
         const bool loaded = trial.z(i) > 0;
-        if (loaded || end.gap(i) < target(i)) active.push_back(i);
-        const double off = target(i) - end.gap(i);
-        wrong = std::max({wrong, (loaded ? std::abs(off) : off) / (kPart * touch()),
+        wrong = std::max({wrong, (loaded ? std::abs(off(i)) : off(i)) / (kPart * touch()),
                           (loaded ? std::abs(rate(i)) : -rate(i)) / (kPart * rest_speed())});
       }
       if (wrong <= 1) {
@@ -375,24 +504,7 @@ struct Inclusion::Impl {
         trial.solved = true;
         return trial;
       }
-      if (active != active_before) correction.setZero();
-      active_before = active;
-      const ContactLcp lcp_end(problem(end, M, state.v), directions());
-      if (!active.empty()) {
-        // The smallest displacement in the metric of M that closes the gaps, linearised.
-        Eigen::MatrixXd J(static_cast<Eigen::Index>(active.size()), lcp.dofs());
-        Eigen::VectorXd off(J.rows());
-        for (Eigen::Index k = 0; k < J.rows(); ++k) {
-          const int i = active[static_cast<size_t>(k)];
-          J.row(k) = lcp_end.J().row(i);
-          off(k) = target(i) - end.gap(i);
-        }
-        correction += lcp_end.to_v(J.completeOrthogonalDecomposition().solve(off));
-      }
-      trial.delta = trial.dt * trial.v + correction;
-      contacts.set_position(integrate_position(model, state.q, trial.delta, 1));
-      trial.rows = contacts.rows(pairs);
-      lcp = ContactLcp(problem(trial.rows, M, state.v), directions());
+      trial.rows = std::move(end);
     }
     return trial;
   }
@@ -401,24 +513,24 @@ struct Inclusion::Impl {
     const std::vector<Watch> watches = watch(state, pairs);
     Trial trial;
     double x = ds;
-    for (int k = 0; k <= kHalvings; ++k, x *= 0.5)
-      if (trial = try_boundary(state, pairs, x, step); trial.solved) break;
+    for (int k = 0; k <= kHalvings; ++k) {
+      trial = try_boundary(state, pairs, x, step);
+      if (trial.solved) break;
+      x *= std::min(0.5, kShort * options.max_dt / trial.dt);
+    }
     if (!trial.solved) return "no boundary step was found";
     if (trial.impact) return impact_without_collision(state, x, trial, step);
 
     const auto is_clear = [&](const Trial& t) {
-      return clear(watches, [&](double share, Moment& at) {
-        at = {integrate_position(model, state.q, t.delta, share), t.delta};
+      return clear(watches, t.dt, [&](double share, Moment& at) {
+        at = {integrate_position(model, state.q, t.delta, share), t.delta / t.dt};
         return true;
       });
     };
     step.closed = !is_clear(trial);
     if (step.closed) {
-      // The draws of all tries are the same: they are tries of one step.
-      const RandomStream before = random;
       Trial last;
       last_clear(x, [&](double part) {
-        random = before;
         Trial t = try_boundary(state, pairs, part, step);
         if (!t.solved || t.impact || !is_clear(t)) return false;
         last = std::move(t);
@@ -536,6 +648,8 @@ void InclusionOptions::validate() const {
   if (!gravity.allFinite())
     throw InputError(fmt::format("inclusion: gravity is ({}, {}, {}), expected finite numbers", gravity.x(),
                                  gravity.y(), gravity.z()));
+  if (!(max_dt > 0 && max_dt <= 1))
+    throw InputError(fmt::format("inclusion: max_dt is {}, expected a number in (0, 1] s", max_dt));
 }
 
 Inclusion::Inclusion(const Model& model, const ContactWorld& world, const Control& control,
@@ -565,6 +679,7 @@ InclusionStep Inclusion::advance(State& state, double ds) {
     throw InputError(fmt::format("inclusion: ds is {}, expected a number in (0, {}]", ds, kMaxStep));
 
   const Impl::Closed closed = impl_->closed(state);
+  impl_->draw = impl_->random.bits();
   InclusionStep step;
   step.mode = closed.mode;
   State next = state;

@@ -1,5 +1,6 @@
 #include "integrators/rigid_contacts.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace scree {
@@ -23,6 +24,16 @@ int choose_tangents(const Vec3& n, const Eigen::Matrix3Xd& J, std::array<Vec3, 2
   tangent[0] = std::cos(angle) * tangent[0] + std::sin(angle) * tangent[1];
   tangent[1] = n.cross(tangent[0]);
   return 1;
+}
+
+// Zero: along what cannot move.
+void set_tangent_rows(const std::vector<Eigen::Matrix3Xd>& J, ContactRows& rows) {
+  rows.Jt = Eigen::MatrixXd::Zero(rows.tangents * rows.size(), rows.Jn.cols());
+  for (int i = 0; i < rows.size(); ++i) {
+    const size_t k = static_cast<size_t>(i);
+    for (int t = 0; t < std::min(rows.tangents, rows.movable[k]); ++t)
+      rows.Jt.row(rows.tangents * i + t) = rows.tangent[k][static_cast<size_t>(t)].transpose() * J[k];
+  }
 }
 
 }  // namespace
@@ -50,33 +61,48 @@ double RigidContacts::gap_rate(int pair, const Eigen::VectorXd& v) {
   return at.gradient.dot(jacobian(pair, centre) * v);
 }
 
-ContactRows RigidContacts::rows(const std::vector<int>& pairs) {
+ContactRows RigidContacts::normal_rows(const std::vector<int>& pairs, std::vector<Eigen::Matrix3Xd>& J) {
   ContactRows rows;
   rows.pairs = pairs;
-  const int m = rows.size(), nv = model_.nv();
-  rows.gap.resize(m);
-  rows.Jn.resize(m, nv);
-  rows.normal.resize(pairs.size());
+  rows.gap.resize(rows.size());
+  rows.Jn.resize(rows.size(), model_.nv());
   rows.tangent.resize(pairs.size());
-  std::vector<Eigen::Matrix3Xd> J;
-  std::vector<int> movable;
-  for (int i = 0; i < m; ++i) {
-    const size_t k = static_cast<size_t>(i);
+  for (int i = 0; i < rows.size(); ++i) {
+    const int pair = pairs[static_cast<size_t>(i)];
     Vec3 centre;
-    const SignedDistance at = ground(pairs[k], centre);
-    rows.gap(i) = at.value - sphere(pairs[k]).radius;
-    rows.normal[k] = at.gradient;
-    J.push_back(jacobian(pairs[k], centre - sphere(pairs[k]).radius * at.gradient));
-    rows.Jn.row(i) = at.gradient.transpose() * J[k];
-    movable.push_back(choose_tangents(at.gradient, J[k], rows.tangent[k]));
-    if (world_.smooth.friction > 0) rows.tangents = std::max(rows.tangents, movable[k]);
+    const SignedDistance at = ground(pair, centre);
+    rows.gap(i) = at.value - sphere(pair).radius;
+    rows.normal.push_back(at.gradient);
+    J.push_back(jacobian(pair, centre - sphere(pair).radius * at.gradient));
+    rows.Jn.row(i) = at.gradient.transpose() * J.back();
   }
-  rows.Jt = Eigen::MatrixXd::Zero(rows.tangents * m, nv);  // zero: along what cannot move
-  for (int i = 0; i < m; ++i) {
-    const size_t k = static_cast<size_t>(i);
-    for (int t = 0; t < std::min(rows.tangents, movable[k]); ++t)
-      rows.Jt.row(rows.tangents * i + t) = rows.tangent[k][static_cast<size_t>(t)].transpose() * J[k];
+  return rows;
+}
+
+ContactRows RigidContacts::rows(const std::vector<int>& pairs) {
+  std::vector<Eigen::Matrix3Xd> J;
+  ContactRows rows = normal_rows(pairs, J);
+  for (size_t k = 0; k < pairs.size(); ++k) {
+    rows.movable.push_back(choose_tangents(rows.normal[k], J[k], rows.tangent[k]));
+    if (world_.smooth.friction > 0) rows.tangents = std::max(rows.tangents, rows.movable[k]);
   }
+  set_tangent_rows(J, rows);
+  return rows;
+}
+
+ContactRows RigidContacts::rows_like(const ContactRows& other) {
+  std::vector<Eigen::Matrix3Xd> J;
+  ContactRows rows = normal_rows(other.pairs, J);
+  rows.movable = other.movable;
+  rows.tangents = other.tangents;
+  for (size_t k = 0; k < rows.pairs.size(); ++k) {
+    const Vec3& n = rows.normal[k];
+    const Vec3 t = other.tangent[k][0] - other.tangent[k][0].dot(n) * n;
+    // A normal that has turned by a right angle: any tangent is as good.
+    rows.tangent[k][0] = t.norm() > 1e-6 ? t.normalized() : other.tangent[k][1].cross(n).normalized();
+    rows.tangent[k][1] = n.cross(rows.tangent[k][0]);
+  }
+  set_tangent_rows(J, rows);
   return rows;
 }
 
