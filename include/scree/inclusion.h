@@ -29,7 +29,8 @@ const char* inclusion_mode_name(InclusionMode mode);  // "separating", "collidin
 // Which of several solutions.
 enum class InclusionSelection {
   equal,   // impacts: all closed contacts may have the same share of impulse; what Lemke's algorithm finds
-  random,  // impacts: shares drawn from the seed, kept for some increments; Lemke's algorithm from drawn covering vectors
+  random,  // impacts: shares drawn from the seed, kept for some increments; Lemke's algorithm from drawn covering
+           // vectors
 };
 
 struct InclusionOptions {

@@ -25,21 +25,21 @@
 namespace scree {
 namespace {
 
-constexpr int kPasses = 40;      // of the fixed point of a boundary step
-constexpr int kHalvings = 30;    // of one that does not converge
+constexpr int kPasses = 40;           // of the fixed point of a boundary step
+constexpr int kHalvings = 30;         // of one that does not converge
 constexpr double kShort = 0.9;        // what is tried next after a dt > max_dt, over what would give max_dt if linear
-constexpr int kTurning = 30;     // bisections for the least gap inside of a step
-constexpr double kSoft = 1e-10;  // relative regularisation of problems for displacements
+constexpr int kTurning = 30;          // bisections for the least gap inside of a step
+constexpr double kSoft = 1e-10;       // relative regularisation of problems for displacements
 constexpr double kDifference = 1e-6;  // [s] of the difference quotient that tells how normals turn
 constexpr double kRank = 1e-8;        // relative, of Jacobians
 constexpr double kNear = 100;         // of touch: bystanders
-constexpr double kSteeper = 2;   // inside of a step gaps change at most so much faster than at its ends
-constexpr double kPart = 0.25;   // of touch and rest_speed: what a boundary step may leave
-constexpr double kFloor = 0.5;   // of touch: how deep a closed contact that parts may come back before it counts
-constexpr double kAlone = 0.25;  // drawn shares: one contact takes all
-constexpr double kNone = 0.35;   // of other draws: contacts without a share
-constexpr int kHeld = 128;       // increments that shares are kept for: log-uniform up to this
-constexpr int kOctaves = 8;      // drawn covering vectors span that many powers of two
+constexpr double kSteeper = 2;        // inside of a step gaps change at most so much faster than at its ends
+constexpr double kPart = 0.25;        // of touch and rest_speed: what a boundary step may leave
+constexpr double kFloor = 1e-3;       // of touch: how far a closed contact that parts may fall below where it was
+constexpr double kAlone = 0.25;       // drawn shares: one contact takes all
+constexpr double kNone = 0.35;        // of other draws: contacts without a share
+constexpr int kHeld = 128;            // increments that shares are kept for: log-uniform up to this
+constexpr int kOctaves = 8;           // drawn covering vectors span that many powers of two
 
 // qdot of v: rates of positions; of quaternions q (0, w)/2 with w in body axes.                        theory (1.9)
 Eigen::VectorXd position_rate(const Model& model, const Eigen::VectorXd& q, const Eigen::VectorXd& v) {
@@ -115,7 +115,6 @@ struct Inclusion::Impl {
 
   struct Closed {
     std::vector<int> pairs;
-    std::vector<double> rates;  // [m/s]
     InclusionMode mode = InclusionMode::separating;
   };
   Closed closed(const State& state) {
@@ -126,7 +125,6 @@ struct Inclusion::Impl {
       if (contacts.gap(pair) > touch()) continue;
       const double rate = contacts.gap_rate(pair, state.v);
       result.pairs.push_back(pair);
-      result.rates.push_back(rate);
       approaching |= rate < -rest_speed();
       lasting |= rate <= rest_speed();
     }
@@ -207,7 +205,7 @@ struct Inclusion::Impl {
     for (int pair = 0; pair < contacts.pairs(); ++pair) {
       if (std::binary_search(without.begin(), without.end(), pair)) continue;
       const double gap = contacts.gap(pair);
-      const double level = gap > touch() ? 0 : std::min(gap, -kFloor * touch());
+      const double level = gap > touch() ? 0 : gap >= -touch() ? std::max(gap - kFloor * touch(), -touch()) : gap;
       result.push_back({pair, level, gap, contacts.gap_rate(pair, state.v)});
     }
     return result;
@@ -477,7 +475,8 @@ struct Inclusion::Impl {
     trial.delta.setZero(model.nv());
     for (int pass = 0; pass < kPasses; ++pass) {
       const ContactLcp lcp(problem(trial.rows, start.M, state.v), directions());
-      if (!solve_boundary(start, lcp, trial.dt, trial, step)) return trial;
+      const double dt_before = trial.dt;
+      if (!solve_boundary(start, lcp, dt_before, trial, step)) return trial;
       // Impulse only: from where the step starts, not from where it might have ended.
       if (trial.impact) {
         trial.solved = pass == 0;
@@ -492,7 +491,9 @@ struct Inclusion::Impl {
       contacts.set_position(integrate_position(model, state.q, trial.delta, 1));
       ContactRows end = contacts.rows_like(trial.rows);
       const Eigen::VectorXd rate = end.Jn * trial.v, off = target - end.gap;
-      double wrong = 0;  // in parts of what may be left
+      // In parts of what may be left: first how far J was turned on.
+      double wrong = std::abs(trial.dt - dt_before) * (lcp.J() * start.turning).cwiseAbs().maxCoeff();
+      wrong /= kPart * rest_speed();
       for (int i = 0; i < end.size(); ++i) {
         const bool loaded = trial.z(i) > 0;
         wrong = std::max({wrong, (loaded ? std::abs(off(i)) : off(i)) / (kPart * touch()),
@@ -604,7 +605,8 @@ struct Inclusion::Impl {
       contact.normal_impulse = impulses.normal_impulse(i);
       contact.normal = rows.normal[k];
       for (int t = 0; t < rows.tangents; ++t)
-        contact.friction += impulses.tangential_impulse(rows.tangents * i + t) * rows.tangent[k][static_cast<size_t>(t)];
+        contact.friction +=
+            impulses.tangential_impulse(rows.tangents * i + t) * rows.tangent[k][static_cast<size_t>(t)];
       step.contacts.push_back(contact);
     }
     step.normal_impulse = impulses.normal_impulse.sum();
@@ -689,10 +691,7 @@ InclusionStep Inclusion::advance(State& state, double ds) {
   } else if (closed.mode == InclusionMode::colliding) {
     failure = impl_->advance_colliding(next, ds, closed.pairs, step);
   } else {
-    std::vector<int> lasting;
-    for (size_t i = 0; i < closed.pairs.size(); ++i)
-      if (closed.rates[i] <= impl_->rest_speed()) lasting.push_back(closed.pairs[i]);
-    failure = impl_->advance_boundary(next, ds, lasting, step);
+    failure = impl_->advance_boundary(next, ds, closed.pairs, step);
   }
   step.ds = step.dt + step.normal_impulse;
   if (!failure && !(next.q.allFinite() && next.v.allFinite())) failure = "the state is not finite";
