@@ -13,6 +13,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <optional>
 
 #include "control/joint_forces.h"
 #include "impact/contact_lcp.h"
@@ -100,7 +101,7 @@ struct Inclusion::Impl {
   RigidContacts contacts;
   Lemke lemke;
   RandomStream random;
-  std::uint64_t draw = 0;  // of the step at hand
+  std::optional<std::uint64_t> draw;  // of the step at hand; none: Lemke's algorithm from (1, ..., 1)
 
   // Shares of impulse of the impact at hand.
   std::vector<int> shared_pairs;
@@ -253,12 +254,12 @@ struct Inclusion::Impl {
 
   // ---- complementarity ----
 
-  // All problems of a step have the covering vector of its `draw`: they are to pick the same of several solutions.
+  // All problems of a step have the covering vector of its draw: they are to pick the same of several solutions.
   bool solve(const Eigen::MatrixXd& W, const Eigen::VectorXd& q, Eigen::VectorXd& z, InclusionStep& step) {
     z.resize(q.size());
     LcpReport report;
-    if (options.selection == InclusionSelection::random) {
-      RandomStream drawn(draw, 0);
+    if (draw) {
+      RandomStream drawn(*draw, 0);
       Eigen::VectorXd covering(q.size());
       for (double& x : covering) x = std::ldexp(1 + drawn.uniform(), drawn.below(kOctaves));
       LcpOptions lemke_options;
@@ -516,11 +517,17 @@ struct Inclusion::Impl {
     double x = ds;
     for (int k = 0; k <= kHalvings; ++k) {
       trial = try_boundary(state, pairs, x, step);
+      if (trial.solved && trial.impact) {
+        if (impact_without_collision(state, x, trial, step)) return nullptr;
+        // No course of an impact begins like this solution: there are others.
+        draw = random.bits();
+        trial.solved = false;
+        continue;
+      }
       if (trial.solved) break;
       x *= std::min(0.5, kShort * options.max_dt / trial.dt);
     }
     if (!trial.solved) return "no boundary step was found";
-    if (trial.impact) return impact_without_collision(state, x, trial, step);
 
     const auto is_clear = [&](const Trial& t) {
       return clear(watches, t.dt, [&](double share, Moment& at) {
@@ -547,42 +554,41 @@ struct Inclusion::Impl {
     return nullptr;
   }
 
-  // Impulse without time from Jn v = 0: normal impulses in the proportions of the solution with dt = 0, up to ds of
-  // them, friction at the velocity they lead to. Contacts that would part get none.                   theory (16.9)
-  const char* impact_without_collision(State& state, double ds, const Trial& trial, InclusionStep& step) {
+  // Impulse without time from Jn v = 0, up to ds of it: normal impulses in the proportions of the solution with dt = 0,
+  // or of one of its contacts alone; friction at the velocity they lead to. They have to act against approaching
+  // velocities, as in the course of an impact.                                                       theory (16.9)
+  bool impact_without_collision(State& state, double ds, const Trial& trial, InclusionStep& step) {
     contacts.set_position(state.q);
     const Eigen::MatrixXd M = contacts.dynamics().mass_matrix();
     const ContactLcp lcp(problem(trial.rows, M, state.v), directions());
     const int m = lcp.contacts(), n = lcp.size(false), rest = n - m;
     const Eigen::MatrixXd W = lcp.W().bottomRightCorner(n, n);
-    Eigen::VectorXd normal = trial.z.head(m);
-    step.without_collision = true;
-    while (normal.sum() > 0) {
+    Eigen::VectorXd q(n);
+    lcp.right_side(lcp.to_y(state.v), nullptr, q);
+    const Eigen::VectorXd whole = trial.z.head(m);
+    for (int attempt = -1; attempt < m; ++attempt) {  // all, then one after the other
+      Eigen::VectorXd normal = whole;
+      if (attempt >= 0) normal = whole(attempt) * Eigen::VectorXd::Unit(m, attempt);
+      if (!(normal.sum() > 0)) continue;
       normal *= std::min(1.0, ds / normal.sum());
-      Eigen::VectorXd z = Eigen::VectorXd::Zero(n), q(n), friction;
-      lcp.right_side(lcp.to_y(state.v), nullptr, q);
+      Eigen::VectorXd z = Eigen::VectorXd::Zero(n), friction;
       z.head(m) = normal;
       if (rest > 0) {
         if (!solve(W.bottomRightCorner(rest, rest), q.tail(rest) + W.bottomLeftCorner(rest, m) * normal, friction,
                    step))
-          return "friction of an impact without collision was not solved";
+          continue;
         z.tail(rest) = friction;
       }
       const Eigen::VectorXd normal_velocity = q.head(m) + (W * z).head(m);
-      bool parts = false;
-      for (int i = 0; i < m; ++i)
-        if (normal(i) > 0 && normal_velocity(i) > rest_speed()) {
-          normal(i) = 0;
-          parts = true;
-        }
-      if (parts) continue;
+      if (((normal.array() > 0) && (normal_velocity.array() > rest_speed())).any()) continue;
       Eigen::VectorXd dy = Eigen::VectorXd::Zero(lcp.dofs());
       lcp.advance(z, false, dy);
       state.v += lcp.to_v(dy);
+      step.without_collision = true;
       report_impulses(trial.rows, impulses_of(trial.rows, lcp, z, false), step);
-      return nullptr;
+      return true;
     }
-    return "no impulse keeps the contacts closed";
+    return false;
   }
 
   // ---- report ----
@@ -681,7 +687,8 @@ InclusionStep Inclusion::advance(State& state, double ds) {
     throw InputError(fmt::format("inclusion: ds is {}, expected a number in (0, {}]", ds, kMaxStep));
 
   const Impl::Closed closed = impl_->closed(state);
-  impl_->draw = impl_->random.bits();
+  impl_->draw.reset();
+  if (impl_->options.selection == InclusionSelection::random) impl_->draw = impl_->random.bits();
   InclusionStep step;
   step.mode = closed.mode;
   State next = state;
