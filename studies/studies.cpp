@@ -37,6 +37,8 @@ const std::vector<Study>& studies() {
        study_impact_boxwall},
       {"impact-ramone", "A five-link biped takes a step (section 7.5.4)", study_impact_ramone},
       {"impact-disks", "A disk falls on two: five contacts (section 7.5.5)", study_impact_disks},
+      {"event-agreement", "Impacts at their times against steps of 0.1 ms on stiff ground: dropped boxes, squats",
+       study_event_agreement},
       {"event-inclusion", "Impacts with time as a state: the flow of a falling ball (section 7.3, Fig. 7.4)",
        study_event_inclusion},
   };

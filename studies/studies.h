@@ -52,6 +52,7 @@ StudyResult study_impact_compass(const StudyContext& context);
 StudyResult study_impact_boxwall(const StudyContext& context);
 StudyResult study_impact_ramone(const StudyContext& context);
 StudyResult study_impact_disks(const StudyContext& context);
+StudyResult study_event_agreement(const StudyContext& context);
 StudyResult study_event_inclusion(const StudyContext& context);
 
 }  // namespace scree

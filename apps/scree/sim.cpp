@@ -9,6 +9,7 @@
 #include "options.h"
 #include "scree/run.h"
 #include "sim/run_contacts.h"
+#include "sim/run_events.h"
 #include "sim_batch.h"
 #include "terminal.h"
 #include "verbs.h"
@@ -46,6 +47,33 @@ std::string failure_of(const Run& run) {
   for (const auto& [name, value] : run.settings)
     if (name == "failure") return value;
   return fmt::format("interrupted at {:.6g} s", run.time.back());
+}
+
+Json event_json(const Event& event, const Run& run) {
+  const auto vector = [](const Vec3& x) { return Json{x.x(), x.y(), x.z()}; };
+  Json json;
+  json["time"] = event.time;
+  json["kind"] = event_kind_name(event.kind);
+  if (event.kind == EventKind::impact || event.kind == EventKind::impact_without_collision) {
+    json["law"] = impact_law_name(event.law);
+    json["steps"] = event.steps;
+    json["energy_before"] = event.energy_before;
+    json["energy_after"] = event.energy_after;
+    json["certified"] = event.certificate ? Json(event.certificate->holds) : Json();
+    if (event.certificate) json["cap"] = event.certificate->cap;
+  }
+  if (event.bounces_end) json["bounces_end"] = *event.bounces_end;
+  for (const EventContact& contact : event.contacts) {
+    Json& entry = json["contacts"].emplace_back();
+    entry["point"] = run.point_names[static_cast<size_t>(contact.point)];
+    entry["solid"] = run.environment.solids()[static_cast<size_t>(contact.solid)].name;
+    entry["position"] = vector(contact.position);
+    entry["normal"] = vector(contact.normal);
+    entry["impulse"] = vector(contact.impulse);
+    entry["velocity_before"] = vector(contact.velocity_before);
+    entry["velocity_after"] = vector(contact.velocity_after);
+  }
+  return json;
 }
 
 void print_summary(const Scene& scene, const Run& run, const SimOptions& options) {
@@ -86,6 +114,14 @@ void print_summary(const Scene& scene, const Run& run, const SimOptions& options
     json["penetration"] = contact.penetration;
     json["median_outer"] = contact.median_outer;
   }
+  if (scene.options.integrator == IntegratorType::event) {
+    const EventSummary summary_of_events = summarise_events(run);
+    json["impacts"] = summary_of_events.impacts;
+    json["impacts_without_collision"] = summary_of_events.without_collision;
+    json["energy_lost_by_impacts"] = summary_of_events.energy_lost;
+    json["events"] = Json::array();
+    for (const Event& event : run.events) json["events"].push_back(event_json(event, run));
+  }
   json["wall_time"] = run.wall_time;
   json["speed"] = summary.speed;
   json["final_state_hash"] = fmt::format("{:016x}", run.final_state_hash);
@@ -122,6 +158,13 @@ void print_table(const Scene& scene, const Run& run) {
         "contact",
         fmt::format("{} at the end, deepest {:.3g} m, {:.4g} outer iterations per {} (median)", contact.contacts,
                     contact.penetration, contact.median_outer, scene.output > 0 ? "row" : "step"));
+  }
+  if (scene.options.integrator == IntegratorType::event) {
+    const EventSummary events = summarise_events(run);
+    pairs.emplace_back("events",
+                       fmt::format("{} impacts ({}), {:.4g} J lost, {} without collision; {} rests, {} lift-offs",
+                                   events.impacts, impact_law_name(scene.world.event.impact.law), events.energy_lost,
+                                   events.without_collision, events.rests, events.lift_offs));
   }
   pairs.emplace_back("speed", fmt::format("{:.3g} x real time ({:.3g} s)", summary.speed, run.wall_time));
   pairs.emplace_back("state hash", fmt::format("{:016x}", run.final_state_hash));

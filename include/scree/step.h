@@ -120,7 +120,7 @@ struct StepReport {
   int contacts = 0;       // contacts in the ground at the end of the step
   double penetration = 0;   // [m] deepest contact at the end of the step
   int events = 0;           // of `event`: StepWorkspace::events()
-  const char* reason = "";  // of a failed step of `event`: why, in words
+  std::string reason;      // of a failed step of `event`: why, in words
   bool converged() const { return status == StepStatus::converged; }
 };
 

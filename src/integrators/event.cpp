@@ -1,10 +1,702 @@
-// Event-driven simulation.                                                                            theory section 15
+// Event-driven simulation of rigid contact: q, v and t alone say what happens next.                   theory section 15
+//
+//   a closed contact approaches     an impact: time stands still, a law gives the velocity after        theory (15.4)
+//   closed contacts, none of them
+//   approaching, some of them last  a step of ne-lcp in which these do not approach                     theory (15.3)
+//   no contact lasts                flight                                                              theory (15.1)
+//
+// Steps end where another pair of point and solid closes. Read from step_event() upwards.
+#include "integrators/event.h"
+
 #include <fmt/format.h>
 
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "integrators/flight.h"
 #include "integrators/workspace.h"
+#include "math/eigen.h"
 #include "scree/error.h"
 
 namespace scree {
+namespace {
+
+using Impl = StepWorkspace::Impl;
+using Pair = EventScratch::Pair;
+using Slot = LcpScratch::Slot;
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kSafety = 0.9;           // of step sizes of flight, whose error is proportional to h^5
+constexpr double kShortest = 1e-12;       // of dt: steps that would have to be shorter fail
+constexpr double kOnSurface = 1e-3;       // of `touch`: how well lasting contacts are put on the surface
+constexpr double kSuspicious = 10;        // velocities change so much more with contact than without: Painleve?
+constexpr double kInstant = 1e-3;         // of a step: what changes nearly as much in this part of it is an impulse
+constexpr double kSlowing = 0.999;        // of intervals between impacts, from one to the next: bounces that end
+constexpr int kAtOnce = 1000;             // impacts at one time
+constexpr int kPolish = 8, kTries = 200;  // iterations to locate an event
+
+// First zero at which the cubic with values a, b and slopes da, db at s = 0 and 1 falls below zero; kNever: nowhere. A
+// pair that has just opened starts at a gap of rounding and rises.                                       theory (15.2)
+double first_fall(double a, double da, double b, double db) {
+  const double c2 = 3 * (b - a) - 2 * da - db, c3 = 2 * (a - b) + da + db;
+  const auto value = [&](double s) { return ((c3 * s + c2) * s + da) * s + a; };
+  double turns[4] = {0, 0, 0, 1};  // 0, zeros of the slope, 1
+  int count = 1;
+  const double root = c2 * c2 - 3 * c3 * da;
+  if (root >= 0) {
+    const double q = -(c2 + std::copysign(std::sqrt(root), c2));  // 3 c3 s^2 + 2 c2 s + da = 0
+    double s1 = c3 != 0 ? q / (3 * c3) : kNever, s2 = q != 0 ? da / q : kNever;
+    if (s1 > s2) std::swap(s1, s2);
+    for (const double s : {s1, s2})
+      if (s > 0 && s < 1) turns[count++] = s;
+  }
+  turns[count] = 1;
+  for (int k = 0; k < count; ++k) {
+    double high = turns[k], low = turns[k + 1];
+    const double at_low = k + 1 == count ? b : value(low);
+    if (at_low >= 0 || value(high) < at_low) continue;
+    if (value(high) <= 0) {
+      if (high == 0 && da > 0) continue;  // rounding of the sorting: it rises first
+      return high;
+    }
+    for (int i = 0; i < 60 && low - high > 1e-16; ++i) {  // bisection: no care needed
+      const double middle = 0.5 * (high + low);
+      (value(middle) > 0 ? high : low) = middle;
+    }
+    return low;
+  }
+  return kNever;
+}
+
+class EventStepper {
+ public:
+  EventStepper(const Control& control, const StepOptions& options, State& state, Impl& ws)
+      : control_(control), options_(options), event_(ws.world.event), state_(state), ws_(ws), c_(ws.event) {}
+
+  StepReport run() {
+    ws_.before = state_;
+    ws_.events.clear();
+    ws_.contacts.clear();
+    report_.residual = 0;
+    report_.smallest_step = options_.dt;
+    if (state_.time != c_.seen) forget();
+    const double start = state_.time, end = start + options_.dt;
+    look(state_, options_.dt, c_.now);
+    refuse_penetration();
+    find_lasting();
+    while (report_.reason.empty()) {
+      if (approaching()) {
+        impact(EventKind::impact, state_.v);
+      } else if (state_.time < end) {
+        advance(end);
+      } else {
+        return finish();
+      }
+      if (static_cast<int>(ws_.events.size()) > event_.max_events)
+        fail(fmt::format("more than {} events (max_events), the last one at {:.9g} s", event_.max_events, state_.time));
+    }
+    report_.reason += fmt::format(" ({:.9g} s)", state_.time);
+    state_ = ws_.before;
+    ws_.contacts.clear();
+    forget();
+    return std::move(report_);
+  }
+
+ private:
+  void fail(std::string why) {
+    if (report_.reason.empty()) report_.reason = std::move(why);
+  }
+
+  void forget() {
+    std::fill(c_.hit.begin(), c_.hit.end(), std::array{std::nan(""), std::nan(""), std::nan("")});
+    c_.seen = state_.time;
+  }
+
+  // --- pairs ---
+
+  size_t solids() const { return ws_.world.environment.solids().size(); }
+  int pairs() const { return static_cast<int>(ws_.world.pair_count()); }
+  std::string pair_name(int pair) const {
+    const size_t point = static_cast<size_t>(pair) / solids(), solid = static_cast<size_t>(pair) % solids();
+    return fmt::format("contact point \"{}\" and solid \"{}\"", ws_.world.points[point].name,
+                       ws_.world.environment.solids()[solid].name);
+  }
+
+  V3<double> surface_velocity(const Twist<double>& V, const V3<double>& x) const { return V.v + cross(V.w, x); }
+
+  // Gaps and their rates of all pairs that something within `horizon` [s] may depend on. Leaves ws.dynamics there.
+  void look(const State& state, double horizon, std::vector<Pair>& out) {
+    ws_.dynamics.set_position(state.q);
+    const Kinematics<double>& kin = ws_.dynamics.impl().kinematics;
+    const std::vector<Twist<double>>& twists = ws_.dynamics.impl().body_twists(state.v.data());
+    const double fall = options_.gravity.norm() * horizon * horizon;
+    const double margin = 2 * std::max(event_.touch, event_.simultaneous) + fall;
+    for (size_t point = 0; point < ws_.world.points.size(); ++point) {
+      const ContactPoint& sphere = ws_.world.points[point];
+      const size_t node = static_cast<size_t>(sphere.body.value());
+      const V3<double> x = kin.R[node] * to_v3(sphere.p_B) + kin.p[node];
+      const V3<double> u = surface_velocity(twists[node], x);
+      const Vec3 centre = to_eigen(kin.origin + x);
+      const double reach = sphere.radius + margin + 2 * horizon * std::sqrt(dot(u, u));
+      for (size_t solid = 0; solid < solids(); ++solid) {
+        Pair& pair = out[point * solids() + solid];
+        pair.near = !(ws_.world.environment.distance_bound(solid, centre) > reach);
+        if (!pair.near) continue;
+        const SignedDistance ground = ws_.world.environment.distance(solid, centre);
+        pair.gap = ground.value - sphere.radius;
+        pair.rate = dot(to_v3(ground.gradient), u);
+      }
+    }
+  }
+
+  void refuse_penetration() const {
+    for (int k = 0; k < pairs(); ++k) {
+      const Pair& pair = c_.now[static_cast<size_t>(k)];
+      if (pair.near && pair.gap < -event_.touch)
+        throw InputError(fmt::format("event: {}: {:.3g} m deep in the ground at {:.6g} s, expected at most {:g} m",
+                                     pair_name(k), -pair.gap, state_.time, event_.touch));
+    }
+  }
+
+  bool closed(const Pair& pair) const { return pair.near && pair.gap <= event_.touch; }
+  bool approaching() const {
+    return std::any_of(c_.now.begin(), c_.now.end(),
+                       [&](const Pair& pair) { return closed(pair) && pair.rate < -event_.rest_speed; });
+  }
+
+  // From the state alone, so that a copy of it goes on the same way.
+  void find_lasting() {
+    c_.active.clear();
+    for (int k = 0; k < pairs(); ++k) {
+      const Pair& pair = c_.now[static_cast<size_t>(k)];
+      c_.lasts[static_cast<size_t>(k)] = closed(pair) && std::abs(pair.rate) <= event_.rest_speed;
+      if (c_.lasts[static_cast<size_t>(k)]) c_.active.push_back(k);
+    }
+  }
+
+  EventContact describe(const Slot& slot) {
+    EventContact contact;
+    contact.point = slot.point;
+    contact.solid = slot.solid;
+    contact.position = to_eigen(ws_.dynamics.impl().kinematics.origin + slot.surface);
+    contact.normal = to_eigen(slot.n);
+    return contact;
+  }
+
+  // What lasts now and did not, and the other way round.
+  void tell_changes() {
+    std::vector<int>& changed = c_.changed;
+    changed.clear();
+    for (int k = 0; k < pairs(); ++k) {
+      const Pair& pair = c_.now[static_cast<size_t>(k)];
+      const bool lasts = closed(pair) && std::abs(pair.rate) <= event_.rest_speed;
+      if (lasts != (c_.lasts[static_cast<size_t>(k)] != 0) && !(closed(pair) && pair.rate < -event_.rest_speed))
+        changed.push_back(k);
+    }
+    for (const int k : changed) {
+      const bool lasts = c_.lasts[static_cast<size_t>(k)] == 0;
+      Event& event = ws_.events.emplace_back();
+      event.time = state_.time;
+      event.kind = lasts ? EventKind::rest : EventKind::lift_off;
+      const Slot slot = contact_slot(k, ws_);
+      EventContact contact = describe(slot);
+      const Twist<double>& V = ws_.dynamics.impl().body_twists(state_.v.data())[static_cast<size_t>(slot.node)];
+      contact.velocity_before = contact.velocity_after = to_eigen(surface_velocity(V, slot.surface));
+      event.contacts.push_back(contact);
+      if (lasts) event.bounces_end = end_of_bounces(k);
+    }
+    find_lasting();
+  }
+
+  // Intervals between the last impacts that shrink by r each time add up to r/(1 - r) of the last one.  theory (15.8)
+  std::optional<double> end_of_bounces(int pair) const {
+    const auto& [t2, t1, t0] = c_.hit[static_cast<size_t>(pair)];
+    const double last = t2 - t1, before = t1 - t0;
+    if (!(last > 0 && last < kSlowing * before)) return std::nullopt;
+    const double r = last / before;
+    return t2 + last * r / (1 - r);
+  }
+
+  // --- impacts ---
+
+  // The law's answer to `v` at the pose of the state. v differs from the state's velocity only where there is no
+  // collision.
+  void impact(EventKind kind, const Eigen::VectorXd& v) {
+    const double reach = std::max(event_.touch, event_.simultaneous);
+    ws_.dynamics.set_position(state_.q);
+    std::vector<Slot> slots;
+    for (int k = 0; k < pairs(); ++k) {
+      const Pair& pair = c_.now[static_cast<size_t>(k)];
+      if (pair.near && pair.gap <= reach) slots.push_back(contact_slot(k, ws_));
+    }
+    const ImpactProblem problem = impact_problem(slots, v);
+    ImpactResult result;
+    try {
+      if (ws_.resolve) {
+        result = ws_.resolve(problem);
+      } else {
+        // Without friction there would be none.
+        ImpactOptions law = event_.impact;
+        if (kind == EventKind::impact_without_collision && impact_law_is_elastic(law.law))
+          law.law = ImpactLaw::anitescu_potra;
+        result = resolve_impact(problem, law);
+      }
+    } catch (const InputError& error) {  // a law for one contact, a mass matrix that is nearly singular
+      return fail(fmt::format("impact law {}: {}", impact_law_name(event_.impact.law), error.what()));
+    }
+    record(kind, slots, problem, result);
+    if (result.status != ImpactStatus::resolved || !result.v.allFinite())
+      return fail(fmt::format("impact law {}: {}{}{}", impact_law_name(result.law), impact_status_name(result.status),
+                              result.note.empty() ? "" : ", ", result.note));
+    state_.v = result.v;
+    clear_history();
+    look(state_, options_.dt, c_.now);
+    for (const Slot& slot : slots) note_hit(slot.point * static_cast<int>(solids()) + slot.solid);
+    tell_changes();
+    // Laws that turn opening contacts round (moreau) leave some approaching: another impact follows.
+    at_once_ = impact_time_ == state_.time ? at_once_ + 1 : 1;
+    impact_time_ = state_.time;
+    if (at_once_ > kAtOnce && approaching())
+      fail(fmt::format("impact law {} leaves contacts approaching after {} impacts at one time",
+                       impact_law_name(result.law), kAtOnce));
+  }
+
+  void note_hit(int pair) {
+    auto& times = c_.hit[static_cast<size_t>(pair)];
+    if (ws_.events.back().v_before.size() > 0 && times[0] != state_.time) times = {state_.time, times[0], times[1]};
+  }
+
+  ImpactProblem impact_problem(const std::vector<Slot>& slots, const Eigen::VectorXd& v) {
+    const Eigen::Index m = std::ssize(slots), nv = ws_.model.nv();
+    int tangents = 0;
+    for (const Slot& slot : slots) tangents = std::max(tangents, slot.tangents);
+    ImpactProblem problem;
+    problem.M = ws_.dynamics.mass_matrix();
+    problem.Jn.resize(m, nv);
+    problem.Jt.resize(tangents * m, nv);
+    Eigen::VectorXd row(nv);
+    for (Eigen::Index i = 0; i < m; ++i) {
+      const Slot& slot = slots[static_cast<size_t>(i)];
+      contact_row(slot, slot.n, ws_, row);
+      problem.Jn.row(i) = row;
+      for (int t = 0; t < tangents; ++t) {
+        contact_row(slot, tangent(slot, t), ws_, row);
+        problem.Jt.row(tangents * i + t) = row;
+      }
+    }
+    if (tangents > 0) problem.mu = Eigen::VectorXd::Constant(m, ws_.world.smooth.friction);
+    problem.restitution = Eigen::VectorXd::Constant(m, event_.restitution);
+    problem.v = v;
+    return problem;
+  }
+
+  static V3<double> tangent(const Slot& slot, int t) {
+    return t < std::max(1, slot.tangents) ? slot.tangent[t] : cross(slot.n, slot.tangent[0]);
+  }
+
+  void record(EventKind kind, const std::vector<Slot>& slots, const ImpactProblem& problem,
+              const ImpactResult& result) {
+    Event& event = ws_.events.emplace_back();
+    event.time = state_.time;
+    event.kind = kind;
+    event.law = result.law;
+    event.status = result.status;
+    event.steps = result.steps;
+    event.energy_before = result.energy_before;
+    event.energy_after = result.energy_after;
+    event.certificate = result.certificate;
+    event.v_before = state_.v;
+    event.v_after = result.v;
+    const int tangents = problem.tangents();
+    for (size_t i = 0; i < slots.size(); ++i) {
+      const Slot& slot = slots[i];
+      EventContact contact = describe(slot);
+      V3<double> impulse = result.normal_impulse.size() > 0
+                               ? result.normal_impulse(static_cast<Eigen::Index>(i)) * slot.n
+                               : V3<double>{0, 0, 0};
+      for (int t = 0; t < tangents && result.tangential_impulse.size() > 0; ++t)
+        impulse += result.tangential_impulse(tangents * static_cast<Eigen::Index>(i) + t) * tangent(slot, t);
+      contact.impulse = to_eigen(impulse);
+      const auto velocity = [&](const Eigen::VectorXd& v) {
+        const Twist<double>& V = ws_.dynamics.impl().body_twists(v.data())[static_cast<size_t>(slot.node)];
+        return to_eigen(surface_velocity(V, slot.surface));
+      };
+      contact.velocity_before = velocity(event.v_before);
+      contact.velocity_after = velocity(event.v_after);
+      event.contacts.push_back(contact);
+    }
+  }
+
+  // --- time goes on ---
+
+  void clear_history() {  // of other integrators
+    state_.body_rates.clear();
+    state_.contact_weights.clear();
+    state_.contact_loads.clear();
+  }
+
+  // One step, to `end` or to where the next pair closes.
+  void advance(double end) {
+    double h = end - state_.time;
+    const double shortest = std::max(kShortest * options_.dt, 4e-16 * std::abs(end));
+    if (!c_.active.empty()) h = std::min(h, options_.max_turn / std::max(largest_turn_rate(), 1e-30));
+    look(state_, h, c_.now);
+    describe_lasting();
+    impulsive_ = Impulsive::unknown;
+    bool located = false;
+    int polish = 0;
+    for (int tries = 0; tries < kTries; ++tries) {
+      double next = h;  // what to try instead
+      if (!attempt(h, next)) {
+        if (impulsive_ == Impulsive::yes) return impact(EventKind::impact_without_collision, v_approaching_);
+        ++report_.rejected;
+        if (next < shortest) return fail(step_failure_);
+        h = next;
+        continue;
+      }
+      look(c_.trial, h, c_.then);
+      const auto [fraction, pair] = first_closing(h);
+      if (fraction < 1 && fraction * h < shortest) {
+        c_.lasts[static_cast<size_t>(pair)] = 1;  // it closes again before time has moved
+        c_.active.insert(std::lower_bound(c_.active.begin(), c_.active.end(), pair), pair);
+        h = end - state_.time;
+        look(state_, h, c_.now);
+        describe_lasting();
+        located = false;
+        continue;
+      }
+      if (fraction < 1 && (1 - fraction) * h > 1e-16 * std::abs(end)) {
+        h *= fraction;
+        located = true;
+        continue;
+      }
+      if (located && polish < kPolish) {
+        const double change = newton_change();
+        if (std::abs(change) > 1e-16 * std::max(std::abs(end), h) && std::abs(change) < 0.1 * h) {
+          ++polish;
+          h = std::min(h + change, end - state_.time);
+          continue;
+        }
+      }
+      return accept(h, end);
+    }
+    fail("an event could not be located");
+  }
+
+  // Where ws.dynamics is at the state.
+  void describe_lasting() {
+    c_.lasting.clear();
+    if (c_.active.empty()) return;
+    const std::vector<Twist<double>>& twists = ws_.dynamics.impl().body_twists(state_.v.data());
+    for (const int k : c_.active) {
+      const Slot slot = contact_slot(k, ws_);
+      const V3<double> u = surface_velocity(twists[static_cast<size_t>(slot.node)], slot.surface);
+      c_.lasting.push_back(
+          {k, {slot.tangent[0], slot.tangent[1]}, {dot(slot.n, u), dot(slot.tangent[0], u), dot(slot.tangent[1], u)}});
+    }
+  }
+
+  // Newton's step in h towards the first closing of the pairs that are about to close.
+  double newton_change() const {
+    double change = kNever;
+    for (size_t k = 0; k < c_.then.size(); ++k) {
+      const Pair& pair = c_.then[k];
+      if (c_.lasts[k] || !pair.near || !(pair.rate < 0) || std::abs(pair.gap) > 1e3 * event_.touch) continue;
+      change = std::min(change, -pair.gap / pair.rate);
+    }
+    return std::isfinite(change) ? change : 0;
+  }
+
+  // Where, as a part of h, the first pair that does not last falls below the ground, and which.
+  std::pair<double, int> first_closing(double h) const {
+    std::pair<double, int> first = {kNever, -1};
+    for (int k = 0; k < pairs(); ++k) {
+      const Pair &a = c_.now[static_cast<size_t>(k)], &b = c_.then[static_cast<size_t>(k)];
+      if (c_.lasts[static_cast<size_t>(k)] || (!a.near && !b.near)) continue;
+      double at;
+      if (!a.near || !b.near)
+        at = b.near && b.gap < 0 ? 0.5 : kNever;  // faster than it looked at the start
+      else
+        at = first_fall(a.gap, h * a.rate, b.gap, h * b.rate);
+      if (at < first.first) first = {at, k};
+    }
+    return first;
+  }
+
+  void accept(double h, double end) {
+    const double time = h == end - state_.time ? end : state_.time + h;
+    std::swap(state_.q, c_.trial.q);
+    std::swap(state_.v, c_.trial.v);
+    state_.time = time;
+    state_.last_step = h;
+    clear_history();
+    std::swap(c_.now, c_.then);
+    ++report_.substeps;
+    report_.smallest_step = std::min(report_.smallest_step, h);
+    report_.largest_step = std::max(report_.largest_step, h);
+    if (c_.active.empty()) ws_.contacts.clear();
+    ws_.dynamics.set_position(state_.q);
+    tell_changes();
+  }
+
+  // The state after h in c_.trial. False: try `next` instead.
+  bool attempt(double h, double& next) {
+    return c_.active.empty() ? attempt_flight(h, next) : attempt_lasting(h, next);
+  }
+
+  bool attempt_flight(double h, double& next) {
+    const double error = fly(control_, options_, h, state_, ws_, c_.trial);
+    ++report_.stages;
+    if (error <= event_.accuracy) {
+      report_.error = std::max(report_.error, error);
+      return true;
+    }
+    next = h * std::clamp(kSafety * std::pow(event_.accuracy / error, 0.2), 0.1, 0.9);
+    step_failure_ = "flight: steps that are accurate enough are too short";
+    return false;
+  }
+
+  bool attempt_lasting(double h, double& next) {
+    next = 0.5 * h;
+    SubstepResult result;
+    const bool solved = solve_step(h, result);
+    report_.outer += result.outer;
+    report_.qp_iterations += result.qp_iterations;
+    ++report_.stages;
+    step_failure_ = "lasting contacts: the complementarity problem was not solved";
+    if (!solved) return false;
+    if (impulsive_ == Impulsive::unknown && find_impulsive(h)) return false;
+    report_.residual = std::max(report_.residual, result.residual);
+    store_contacts();
+    step_failure_ = fmt::format("lasting contacts cannot be kept out of the ground by {:g} m (touch)", event_.touch);
+    c_.trial.q = c_.middle.q;
+    c_.trial.v = ws_.delta / h;
+    ws_.direction = 0.5 * ws_.delta;
+    apply_displacement(ws_.model.tree(), ws_.direction.data(), c_.trial.q.data());
+    return put_on_surface(c_.trial.q) && stop_approach(c_.trial);
+  }
+
+  // Moreau's scheme: half of the way with the velocity before, impulses there, the other half with the velocity after.
+  bool solve_step(double h, SubstepResult& result) {
+    c_.middle.q = state_.q;
+    c_.middle.v = state_.v;
+    ws_.direction = 0.5 * h * state_.v;
+    apply_displacement(ws_.model.tree(), ws_.direction.data(), c_.middle.q.data());
+    const double at = options_.explicit_pd ? state_.time + 0.5 * h : state_.time + h;
+    return solve_lasting(c_.lasting, ws_.control_at(control_, at), options_, h, c_.middle, ws_, result);
+  }
+
+  // Forces of the step just solved; which contacts bore one.
+  void store_contacts() {
+    ws_.contacts.clear();
+    for (size_t i = 0; i < c_.active.size(); ++i) {
+      const Slot& slot = ws_.lcp.slots[i];
+      const double push = ws_.lcp.f(slot.column);
+      c_.pushed[static_cast<size_t>(c_.active[i])] = push > 0;
+      c_.sticks[static_cast<size_t>(c_.active[i])] =
+          push > 0 && slot.directions > 0 &&
+          ws_.lcp.z(slot.unknown + 1 + slot.directions) <= event_.rest_speed * slot.scale;  // lambda: speed of slip
+      Contact contact;
+      contact.point = slot.point;
+      contact.solid = slot.solid;
+      contact.depth = -slot.gap;
+      contact.normal = to_eigen(slot.n);
+      contact.position = to_eigen(ws_.dynamics.impl().kinematics.origin + slot.surface);
+      V3<double> force = push * slot.n;
+      for (int k = 0; k < slot.tangents; ++k) force += ws_.lcp.f(slot.column + 1 + k) * slot.tangent[k];
+      contact.force = to_eigen(force);
+      if (push > 0 || contact.depth > 0) ws_.contacts.push_back(contact);
+    }
+  }
+
+  // J, M^-1 J and J^T M^-1 J of the pairs c_.rows where ws.dynamics is. False: M is singular.
+  bool prepare_rows() {
+    const Eigen::Index nv = ws_.model.nv(), m = std::ssize(c_.rows);
+    c_.reserve(nv, m);
+    auto J = c_.J(nv, m), Y = c_.Y(nv, m);
+    if (!ws_.cholesky.factor(ws_.dynamics.mass_matrix().data())) return false;
+    for (Eigen::Index i = 0; i < m; ++i) {
+      const auto [pair, direction] = c_.rows[static_cast<size_t>(i)];
+      const Slot slot = contact_slot(pair, ws_);
+      contact_row(slot, direction == 0 ? slot.n : slot.tangent[direction - 1], ws_, J.col(i));
+      c_.excess(i) = slot.gap;
+    }
+    Y = J;
+    for (Eigen::Index i = 0; i < m; ++i) ws_.cholesky.solve(Y.col(i).data());
+    c_.W(m).noalias() = J.transpose() * Y;
+    return true;
+  }
+
+  // impulse <- W^-1 x, the smallest one where contacts are redundant, about.
+  void solve_rows(Eigen::Index m) {
+    auto W = c_.W(m);
+    W.diagonal().array() += 1e-13 * W.trace();
+    Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> factor(W);
+    c_.impulse.head(m) = c_.excess.head(m);
+    auto x = c_.impulse.head(m);
+    factor.solveInPlace(x);
+  }
+
+  // impulse: 0 <= impulse _|_ excess + W impulse >= 0
+  bool push_rows(Eigen::Index m) {
+    return ws_.lcp.lemke.solve(c_.W(m), c_.excess.head(m), c_.impulse.head(m)).solved();
+  }
+
+  // The smallest displacement, in the metric of the mass matrix, that closes the gaps of contacts that bore a force and
+  // leaves none below zero.                                                                             theory (15.5)
+  bool put_on_surface(Eigen::VectorXd& q) {
+    const double good = kOnSurface * event_.touch;
+    double last = kNever;
+    for (int iteration = 0; iteration < 12; ++iteration) {
+      ws_.dynamics.set_position(q);
+      c_.rows.clear();
+      double off = 0, deepest = 0;
+      for (const int k : c_.active) {
+        const double gap = contact_slot(k, ws_).gap;
+        deepest = std::max(deepest, -gap);
+        if (!c_.pushed[static_cast<size_t>(k)] && gap >= 0) continue;
+        c_.rows.push_back({k, 0});
+        off = std::max(off, std::abs(gap));
+      }
+      if (off <= good || !(off < last)) return deepest <= event_.touch || push_out(q);
+      last = 0.9 * off;
+      if (!prepare_rows()) return false;
+      displace(q, -1, false);
+    }
+    return push_out(q);
+  }
+
+  void take_all_normals() {
+    c_.rows.clear();
+    for (const int k : c_.active) c_.rows.push_back({k, 0});
+  }
+
+  // Not all contacts can be on the surface: out of it, then.
+  bool push_out(Eigen::VectorXd& q) {
+    for (int iteration = 0; iteration < 12; ++iteration) {
+      ws_.dynamics.set_position(q);
+      take_all_normals();
+      if (!prepare_rows()) return false;
+      if (c_.excess.head(std::ssize(c_.rows)).minCoeff() >= -kOnSurface * event_.touch) return true;
+      if (!displace(q, 1, true)) return false;
+    }
+    return false;
+  }
+
+  bool displace(Eigen::VectorXd& q, double sign, bool one_sided) {
+    const Eigen::Index nv = ws_.model.nv(), m = std::ssize(c_.rows);
+    if (!one_sided)
+      solve_rows(m);
+    else if (!push_rows(m))
+      return false;
+    ws_.direction.noalias() = sign * c_.Y(nv, m) * c_.impulse.head(m);
+    if (!(ws_.direction.array().abs() < 1).all()) return false;  // [m, rad] not a correction
+    apply_displacement(ws_.model.tree(), ws_.direction.data(), q.data());
+    return true;
+  }
+
+  // The nearest velocity, in the metric of the mass matrix, with which contacts that bore a force do not move along
+  // their normals, those that stuck not at all, and no lasting one approaches. theory (15.6)
+  bool stop_approach(State& at) {
+    const Eigen::Index nv = ws_.model.nv();
+    ws_.dynamics.set_position(at.q);
+    c_.rows.clear();
+    for (const int k : c_.active) {
+      if (!c_.pushed[static_cast<size_t>(k)]) continue;
+      c_.rows.push_back({k, 0});
+      if (!c_.sticks[static_cast<size_t>(k)]) continue;
+      const int tangents = contact_slot(k, ws_).tangents;
+      for (int t = 1; t <= tangents; ++t) c_.rows.push_back({k, t});
+    }
+    Eigen::Index m = std::ssize(c_.rows);
+    if (m > 0) {
+      if (!prepare_rows()) return false;
+      c_.excess.head(m).noalias() = c_.J(nv, m).transpose() * at.v;
+      solve_rows(m);
+      at.v.noalias() -= c_.Y(nv, m) * c_.impulse.head(m);
+    }
+    take_all_normals();
+    m = std::ssize(c_.rows);
+    if (!prepare_rows()) return false;
+    c_.excess.head(m).noalias() = c_.J(nv, m).transpose() * at.v;
+    if (c_.excess.head(m).minCoeff() >= -0.1 * event_.rest_speed) return true;
+    if (!push_rows(m)) return false;
+    at.v.noalias() += c_.Y(nv, m) * c_.impulse.head(m);
+    return true;
+  }
+
+  double largest_turn_rate() {
+    double largest = 0;
+    for (const Twist<double>& V : ws_.dynamics.impl().body_twists(state_.v.data()))
+      largest = std::max(largest, dot(V.w, V.w));
+    return std::sqrt(largest);
+  }
+
+  // --- impacts without collision ---
+
+  // Where no finite force keeps the contacts closed, impulses of a step do not vanish with its length. Then, as in the
+  // inclusion with time as a state, contact-free flow of no duration makes contacts approach, and an impact follows
+  // while time stands still.                                                                            theory (15.9)
+  bool find_impulsive(double h) {
+    impulsive_ = Impulsive::no;
+    const auto jump = [&](const Eigen::VectorXd& delta, double step) {  // |v' - v|_M
+      ws_.direction = delta / step - state_.v;
+      ws_.gradient.noalias() = ws_.dynamics.mass_matrix() * ws_.direction;
+      return std::sqrt(std::max(0.0, ws_.direction.dot(ws_.gradient)));
+    };
+    const double with = jump(ws_.delta, h);
+    if (!(with > kSuspicious * jump(ws_.trial_delta, h))) return false;
+    SubstepResult result;
+    const double instant = kInstant * h;
+    if (solve_step(instant, result) && jump(ws_.delta, instant) > 0.5 * with) {
+      v_approaching_ = ws_.trial_delta / instant;  // after contact-free flow
+      if (approaches(v_approaching_)) impulsive_ = Impulsive::yes;
+    }
+    if (impulsive_ == Impulsive::no && !solve_step(h, result)) return true;  // as it was solved before
+    return impulsive_ == Impulsive::yes;
+  }
+
+  bool approaches(const Eigen::VectorXd& v) {
+    ws_.dynamics.set_position(state_.q);
+    Eigen::VectorXd row(ws_.model.nv());
+    return std::any_of(c_.active.begin(), c_.active.end(), [&](int k) {
+      const Slot slot = contact_slot(k, ws_);
+      contact_row(slot, slot.n, ws_, row);
+      return row.dot(v) < 0;
+    });
+  }
+
+  StepReport finish() {
+    c_.seen = state_.time;
+    report_.status = StepStatus::converged;
+    report_.events = static_cast<int>(ws_.events.size());
+    for (const Contact& contact : ws_.contacts) report_.contacts += contact.force.isZero(0) ? 0 : 1;
+    for (const Pair& pair : c_.now)
+      if (pair.near) report_.penetration = std::max(report_.penetration, -pair.gap);
+    ws_.dynamics.set_position(state_.q);
+    report_.kinetic_energy = ws_.dynamics.kinetic_energy(state_.v);
+    report_.potential_energy =
+        ws_.dynamics.gravity_energy(options_.gravity) + ws_.joint_forces.stop_energy(state_.q.data());
+    return std::move(report_);
+  }
+
+  const Control& control_;
+  const StepOptions& options_;
+  const EventOptions& event_;
+  State& state_;
+  Impl& ws_;
+  EventScratch& c_;
+  StepReport report_;
+  std::string step_failure_;  // of the last try
+  enum class Impulsive { unknown, no, yes } impulsive_ = Impulsive::no;
+  Eigen::VectorXd v_approaching_;
+  int at_once_ = 0;  // impacts at impact_time_
+  double impact_time_ = kNever;
+};
+
+}  // namespace
 
 const char* event_kind_name(EventKind kind) {
   constexpr const char* kNames[] = {"impact", "impact without collision", "lift-off", "rest"};  // as EventKind
@@ -16,15 +708,49 @@ void EventOptions::validate() const {
     if (!good) throw InputError(fmt::format("event: {} is {}, expected {}", field, value, expected));
   };
   check(restitution >= 0 && restitution <= 1, "restitution", restitution, "a number in [0, 1]");
-  check(restitution == 0 || impact_law_is_elastic(impact.law), "restitution", restitution,
-        "0 with a law of friction, or one of the elastic laws");
+  check(restitution == 1 || impact.law != ImpactLaw::reflections, "restitution", restitution,
+        "1 with law reflections, which knows no other; restitution-blend does");
   check(touch >= 1e-12 && touch <= 1e-3, "touch", touch, "a number in [1e-12, 1e-3] m");
   check(rest_speed >= 1e-12 && rest_speed <= 1, "rest_speed", rest_speed, "a number in [1e-12, 1] m/s");
   check(simultaneous >= 0 && simultaneous <= 1, "simultaneous", simultaneous, "a number in [0, 1] m");
   check(accuracy >= 1e-15 && accuracy <= 1e-2, "accuracy", accuracy, "a number in [1e-15, 1e-2]");
   check(max_events >= 1 && max_events <= 1'000'000'000, "max_events", max_events, "an integer in [1, 1e9]");
+  check(impact.order.empty(), "order", impact.order.size(), "none: contacts of events have no fixed numbers");
+  impact.validate(ImpactProblem{});
 }
 
-StepReport step_event(const Control&, const StepOptions&, State&, StepWorkspace::Impl&) { return {}; }
+EventScratch::EventScratch(const Model& model, const ContactWorld& world)
+    : now(world.pair_count()),
+      then(now),
+      lasts(now.size()),
+      pushed(now.size()),
+      sticks(now.size()),
+      hit(now.size(), {std::nan(""), std::nan(""), std::nan("")}),
+      trial(make_state(model)),
+      middle(trial),
+      q_rate(model.nq(), 7),
+      v_rate(model.nv(), 7),
+      q_error(model.nq()),
+      v_error(model.nv()) {
+  active.reserve(now.size());
+  lasting.reserve(now.size());
+  rows.reserve(3 * now.size());
+  changed.reserve(now.size());
+}
+
+void EventScratch::reserve(Eigen::Index nv, Eigen::Index m) {
+  const auto grow = [](Eigen::VectorXd& x, Eigen::Index size) {
+    if (x.size() < size) x.resize(2 * size);
+  };
+  grow(J_, nv * m);
+  grow(Y_, nv * m);
+  grow(W_, m * m);
+  grow(excess, m);
+  grow(impulse, m);
+}
+
+StepReport step_event(const Control& control, const StepOptions& options, State& state, StepWorkspace::Impl& ws) {
+  return EventStepper(control, options, state, ws).run();
+}
 
 }  // namespace scree

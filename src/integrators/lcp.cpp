@@ -33,6 +33,7 @@ struct Problem {
   Impl& ws;
   LcpScratch& lcp;
   double recovery = kRecovery;
+  bool lasting = false;  // closed contacts, given beforehand, that must not approach
 };
 
 template <class Visit> void for_path(const Tree& tree, int node, Visit&& visit) {
@@ -52,19 +53,20 @@ V3<double> point_displacement(const Problem& p, int node, const V3<double>& x) {
 
 // The displacement along the normal that a point may not go below: the way to the surface, or out of it.  theory (12.4)
 double allowed(const Problem& p, double gap) {
+  if (p.lasting) return 0;
   return gap >= 0 ? -gap : std::min(-p.recovery * gap, p.h * kRecoverySpeed);
 }
 
 // The tangents along which the point can be moved at all: of a planar model there is but one, and friction across it
 // would be as large as one likes.
-void choose_tangents(const Problem& p, Slot& slot) {
+void choose_tangents(const Impl& ws, const Kinematics<double>& kin, Slot& slot) {
   const V3<double> e = std::abs(slot.n.x) < 0.9 ? V3<double>{1, 0, 0} : V3<double>{0, 1, 0};
   V3<double> t1 = e - dot(e, slot.n) * slot.n;
   t1 = (1 / std::sqrt(dot(t1, t1))) * t1;
   const V3<double> t2 = cross(slot.n, t1);
   double xx = 0, xy = 0, yy = 0;  // of J_t J_t^T
-  for_path(p.ws.model.tree(), slot.node, [&](int a) {
-    const Twist<double>& xi = p.kin.xi[static_cast<size_t>(a)];
+  for_path(ws.model.tree(), slot.node, [&](int a) {
+    const Twist<double>& xi = kin.xi[static_cast<size_t>(a)];
     const V3<double> v = xi.v + cross(xi.w, slot.surface);
     const double x = dot(t1, v), y = dot(t2, v);
     xx += x * x, xy += x * y, yy += y * y;
@@ -72,13 +74,44 @@ void choose_tangents(const Problem& p, Slot& slot) {
   const double mean = 0.5 * (xx + yy), spread = std::hypot(0.5 * (xx - yy), xy);
   slot.tangent[0] = t1;
   slot.tangent[1] = t2;
-  slot.tangents = p.ws.world.smooth.friction > 0 && mean > 0 ? 2 : 0;
+  slot.tangents = ws.world.smooth.friction > 0 && mean > 0 ? 2 : 0;
   if (slot.tangents == 2 && mean - spread <= 1e-12 * mean) {
     const double angle = 0.5 * std::atan2(2 * xy, xx - yy);  // of the larger eigenvalue
     slot.tangent[0] = std::cos(angle) * t1 + std::sin(angle) * t2;
     slot.tangents = 1;
   }
   slot.directions = slot.tangents == 2 ? LcpScratch::kDirections : 2 * slot.tangents;
+}
+
+Slot describe(const Impl& ws, const Kinematics<double>& kin, size_t point, size_t solid, const V3<double>& c,
+              const SignedDistance& ground) {
+  const ContactPoint& sphere = ws.world.points[point];
+  Slot slot{};
+  slot.point = static_cast<int>(point);
+  slot.solid = static_cast<int>(solid);
+  slot.node = sphere.body.value();
+  slot.gap = ground.value - sphere.radius;
+  slot.n = to_v3(ground.gradient);
+  slot.surface = c - sphere.radius * slot.n;
+  choose_tangents(ws, kin, slot);
+  return slot;
+}
+
+// The pair takes part, with its centre at c.
+void add_slot(const Problem& p, size_t point, size_t solid, const V3<double>& c, const SignedDistance& ground) {
+  p.lcp.slot_of[point * p.ws.world.environment.solids().size() + solid] = static_cast<int>(p.lcp.slots.size());
+  Slot slot = describe(p.ws, p.kin, point, solid, c, ground);
+  slot.column = p.lcp.columns;
+  slot.unknown = p.lcp.unknowns;
+  p.lcp.columns += 1 + slot.tangents;
+  p.lcp.unknowns += 1 + slot.directions + (slot.directions > 0 ? 1 : 0);
+  p.lcp.slots.push_back(slot);
+}
+
+void start_slots(LcpScratch& lcp) {
+  lcp.slots.clear();
+  std::fill(lcp.slot_of.begin(), lcp.slot_of.end(), -1);
+  lcp.columns = lcp.unknowns = 0;
 }
 
 // Adds the pairs that the displacement ws.delta takes further down than allowed. How many?
@@ -92,26 +125,10 @@ int add_violated(const Problem& p) {
     const Vec3 c_W = to_eigen(p.kin.origin + c);
     const double reach = sphere.radius + std::sqrt(dot(dx, dx));  // nothing further away can be touched
     for (size_t solid = 0; solid < solids; ++solid) {
-      int& index = p.lcp.slot_of[point * solids + solid];
-      if (index >= 0 || world.environment.distance_bound(solid, c_W) > reach) continue;
+      if (p.lcp.slot_of[point * solids + solid] >= 0 || world.environment.distance_bound(solid, c_W) > reach) continue;
       const SignedDistance ground = world.environment.distance(solid, c_W);
-      const V3<double> n = to_v3(ground.gradient);
-      const double gap = ground.value - sphere.radius;
-      if (!(dot(n, dx) < allowed(p, gap))) continue;
-      index = static_cast<int>(p.lcp.slots.size());
-      Slot slot{};
-      slot.point = static_cast<int>(point);
-      slot.solid = static_cast<int>(solid);
-      slot.node = node;
-      slot.gap = gap;
-      slot.n = n;
-      slot.surface = c - sphere.radius * n;
-      choose_tangents(p, slot);
-      slot.column = p.lcp.columns;
-      slot.unknown = p.lcp.unknowns;
-      p.lcp.columns += 1 + slot.tangents;
-      p.lcp.unknowns += 1 + slot.directions + (slot.directions > 0 ? 1 : 0);
-      p.lcp.slots.push_back(slot);
+      if (dot(to_v3(ground.gradient), dx) < allowed(p, ground.value - sphere.radius))
+        add_slot(p, point, solid, c, ground);
     }
   }
   return static_cast<int>(p.lcp.slots.size() - before);
@@ -168,7 +185,7 @@ void assemble(const Problem& p) {
       }
     }
     Vec3 u = Vec3::Zero();
-    u.head(1 + i.tangents) = i.scale * c.u.segment(i.column, 1 + i.tangents);
+    u.head(1 + i.tangents) = i.scale * (c.u.segment(i.column, 1 + i.tangents) + Vec3::Map(i.turn).head(1 + i.tangents));
     for (int k = 0; k <= i.directions; ++k) q(i.unknown + k) = direction(i, k).dot(u);
     q(i.unknown) -= i.scale * allowed(p, i.gap) / p.h;
     if (i.directions == 0) continue;
@@ -193,12 +210,17 @@ void apply_forces(const Problem& p) {
   p.ws.delta.noalias() += c.Y(p.ws.model.nv()) * c.f.head(c.columns);
 }
 
+// The largest violation.
+double as_acceleration(const Problem& p, const LcpReport& report) {
+  double lightest = std::numeric_limits<double>::infinity();
+  for (const Slot& slot : p.lcp.slots) lightest = std::min(lightest, slot.scale);
+  return report.residual * report.scale / (lightest * p.h);
+}
+
 bool solve_contact(Problem& p, SubstepResult& result) {
   LcpScratch& c = p.lcp;
   p.ws.trial_delta = p.ws.delta;  // without contact forces
-  c.slots.clear();
-  std::fill(c.slot_of.begin(), c.slot_of.end(), -1);
-  c.columns = c.unknowns = 0;
+  start_slots(c);
   result.residual = 0;
   while (add_violated(p) > 0) {
     assemble(p);
@@ -214,10 +236,7 @@ bool solve_contact(Problem& p, SubstepResult& result) {
       result.qp_iterations += report.iterations;
       ++result.outer;
     }
-    // The largest violation as an acceleration.
-    double lightest = std::numeric_limits<double>::infinity();
-    for (const Slot& slot : c.slots) lightest = std::min(lightest, slot.scale);
-    result.residual = report.residual * report.scale / (lightest * p.h);
+    result.residual = as_acceleration(p, report);
     if (!report.solved()) return false;
     apply_forces(p);
   }
@@ -259,6 +278,56 @@ void report_contacts(const Problem& p, const Kinematics<double>& end) {
 }
 
 }  // namespace
+
+bool solve_lasting(const std::vector<LastingPair>& pairs, const Control& control, const StepOptions& options, double h,
+                   const State& state, Impl& ws, SubstepResult& result) {
+  solve_linearised(control, options, h, state, ws);
+  if (!ws.delta.allFinite()) return false;
+  ws.trial_delta = ws.delta;
+  const Kinematics<double>& kin = ws.dynamics.impl().kinematics;
+  Problem p{.h = h, .kin = kin, .ws = ws, .lcp = ws.lcp, .lasting = true};
+  const size_t solids = ws.world.environment.solids().size();
+  start_slots(ws.lcp);
+  for (const LastingPair& start : pairs) {
+    const size_t point = static_cast<size_t>(start.pair) / solids, solid = static_cast<size_t>(start.pair) % solids;
+    const V3<double> c = centre(kin, ws.world.points[point]);
+    add_slot(p, point, solid, c, ws.world.environment.distance(solid, to_eigen(kin.origin + c)));
+    // From the start to the middle as from the middle to the end.
+    Slot& slot = ws.lcp.slots.back();
+    Twist<double> V = {{0, 0, 0}, {0, 0, 0}};
+    for_path(ws.model.tree(), slot.node, [&](int a) { V += state.v(a) * kin.xi[static_cast<size_t>(a)]; });
+    const V3<double> u = V.v + cross(V.w, slot.surface);
+    slot.turn[0] = dot(slot.n, u) - start.u[0];
+    for (int t = 0; t < slot.tangents; ++t)
+      slot.turn[t + 1] =
+          dot(slot.tangent[t], u) - std::copysign(1.0, dot(slot.tangent[t], start.tangent[t])) * start.u[t + 1];
+  }
+  assemble(p);
+  LcpScratch& c = ws.lcp;
+  const LcpReport report = c.lemke.solve(c.M(), c.q.head(c.unknowns), c.z.head(c.unknowns));
+  result.qp_iterations += report.iterations;
+  ++result.outer;
+  result.residual = as_acceleration(p, report);
+  if (!report.solved()) return false;
+  apply_forces(p);
+  return (ws.delta.array().abs() < 1e6 * h).all();
+}
+
+LcpScratch::Slot contact_slot(int pair, Impl& ws) {
+  const Kinematics<double>& kin = ws.dynamics.impl().kinematics;
+  const size_t solids = ws.world.environment.solids().size();
+  const size_t point = static_cast<size_t>(pair) / solids, solid = static_cast<size_t>(pair) % solids;
+  const V3<double> c = centre(kin, ws.world.points[point]);
+  return describe(ws, kin, point, solid, c, ws.world.environment.distance(solid, to_eigen(kin.origin + c)));
+}
+
+void contact_row(const LcpScratch::Slot& slot, const V3<double>& direction, Impl& ws, Eigen::Ref<Eigen::VectorXd> row) {
+  row.setZero();
+  for_path(ws.model.tree(), slot.node, [&](int a) {
+    const Twist<double>& xi = ws.dynamics.impl().kinematics.xi[static_cast<size_t>(a)];
+    row(a) = dot(direction, xi.v + cross(xi.w, slot.surface));
+  });
+}
 
 void LcpScratch::reserve(int nv) {
   const auto grow = [](Eigen::VectorXd& x, Eigen::Index size) {

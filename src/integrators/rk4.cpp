@@ -3,8 +3,6 @@
 #include "math/rotation.h"
 
 namespace scree {
-namespace {
-
 // qdot of v: the rates of positions; for quaternions qdot = q (0, w) / 2 with w in body axes.          theory (1.9)
 void position_rate(const Tree& tree, const double* q, const double* v, double* rate) {
   for (const Node& node : tree.nodes) {
@@ -27,8 +25,6 @@ void normalize_quaternions(const Tree& tree, double* q) {
     store_quaternion(normalized(load_quaternion(at)), at);
   }
 }
-
-}  // namespace
 
 SubstepResult substep_rk4(const Control& control, const StepOptions& options, double h, State& state,
                           StepWorkspace::Impl& ws) {

@@ -189,6 +189,7 @@ StepWorkspace::Impl::Impl(const Model& m, const ContactWorld& w)
       lu(m.nv()),
       tree_lu(m.tree().dof_parent),
       contact(m, w),
+      event(m, w),
       moving_control(m),
       unwanted(m.nv()),
       rates(m.nv()),

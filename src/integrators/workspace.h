@@ -9,6 +9,7 @@
 #include "control/joint_forces.h"
 #include "dynamics/discretisation.h"
 #include "dynamics/dynamics_impl.h"
+#include "integrators/event.h"
 #include "integrators/friction.h"
 #include "integrators/pbfd.h"
 #include "scree/step.h"
@@ -68,6 +69,7 @@ struct LcpScratch {
     int directions;         // of friction: 0, 2 or kDirections
     int column, unknown;    // its first ones
     double scale;           // [sqrt(kg)] of its impulses
+    double turn[3];  // [m/s] of lasting contacts: by what n and tangents turning changes the velocities along them
   };
   static constexpr int kDirections = 8;
   void reserve(int nv);  // for the slots there are
@@ -120,6 +122,7 @@ struct StepWorkspace::Impl {
 
   ContactScratch contact;
   LcpScratch lcp;
+  EventScratch event;
 
   // The control at a time: `control` itself, or with the targets of its motion.
   const Control& control_at(const Control& control, double time);
@@ -162,6 +165,10 @@ struct SubstepResult {
   double residual = std::numeric_limits<double>::quiet_NaN();  // [m/s^2, rad/s^2] where the try ended
 };
 
+// Of explicit methods (rk4.cpp): the rates of positions, and their quaternions back at length 1.         theory (1.9)
+void position_rate(const Tree& tree, const double* q, const double* v, double* rate);
+void normalize_quaternions(const Tree& tree, double* q);
+
 // Each advances q, v and the history of `state` by h, or leaves `state` alone and says that it failed.
 SubstepResult substep_pbd(const Control& control, const StepOptions& options, double h, State& state,
                           StepWorkspace::Impl& ws);
@@ -179,6 +186,15 @@ SubstepResult substep_mdp(const Control& control, const StepOptions& options, do
                           StepWorkspace::Impl& ws);
 SubstepResult substep_lcp(const Control& control, const StepOptions& options, double h, State& state,
                           StepWorkspace::Impl& ws);
+// A step of h in which lasting contacts do not approach and friction opposes their slip, in the middle of it: `state`
+// has the pose there, and the velocity at the start. Leaves h v in ws.delta, h times the velocity without contact in
+// ws.trial_delta, and slots with forces in ws.lcp. False: not solved.                                    theory (15.3)
+bool solve_lasting(const std::vector<LastingPair>& pairs, const Control& control, const StepOptions& options, double h,
+                   const State& state, StepWorkspace::Impl& ws, SubstepResult& result);
+// A pair where ws.dynamics is: gap, surface point, normal and tangents; and the row of its Jacobian along a direction.
+LcpScratch::Slot contact_slot(int pair, StepWorkspace::Impl& ws);
+void contact_row(const LcpScratch::Slot& slot, const V3<double>& direction, StepWorkspace::Impl& ws,
+                 Eigen::Ref<Eigen::VectorXd> row);
 SubstepResult substep_nmdp(Discretisation& dynamics, bool first_order, const Control& control,
                            const StepOptions& options, double h, State& state, StepWorkspace::Impl& ws);
 SubstepResult substep_nmdp2(Discretisation& dynamics, const Control& control, const StepOptions& options, double h,

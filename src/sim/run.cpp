@@ -12,6 +12,7 @@
 #include "sim/build_info.h"
 #include "sim/dense_output.h"
 #include "sim/run_contacts.h"
+#include "sim/run_events.h"
 #include "sim/schedule.h"
 
 namespace scree {
@@ -61,6 +62,7 @@ void count(RunTotals& totals, const StepReport& report, double accuracy) {
 }
 
 std::string describe_failure(const State& state, const StepReport& report) {
+  if (!report.reason.empty()) return fmt::format("the step from {:.6g} s failed: {}", state.time, report.reason);
   return fmt::format("the step from {:.6g} s did not converge: {} tries rejected, residual {:.3g} m/s^2, rad/s^2",
                      state.time, report.rejected, report.residual);
 }
@@ -119,6 +121,15 @@ void add_settings(Run& run, const Scene& scene, const std::string& failure) {
     add("deepest penetration", fmt::format("{:.3g} m", summary.penetration));
     add("median outer iterations", fmt::format("{:.4g} per {}", summary.median_outer, controlled ? "row" : "step"));
   }
+  if (options.integrator == IntegratorType::event) {
+    const EventOptions& event = scene.world.event;
+    const EventSummary summary = summarise_events(run);
+    add("impact law", fmt::format("{}, restitution {:g}", impact_law_name(event.impact.law), event.restitution));
+    add("closed contacts", fmt::format("nearer than {:g} m, at rest below {:g} m/s", event.touch, event.rest_speed));
+    add("impacts", fmt::format("{}, {:.4g} J lost", summary.impacts, summary.energy_lost));
+    if (summary.without_collision > 0) add("impacts without collision", fmt::format("{}", summary.without_collision));
+    add("other events", fmt::format("{} rests, {} lift-offs", summary.rests, summary.lift_offs));
+  }
   add("wall time", fmt::format("{:.3g} s", run.wall_time));
   add("speed", fmt::format("{:.3g} simulated s per s", run.wall_time > 0 ? run.time.back() / run.wall_time : 0.0));
   add("scree version", version());
@@ -169,6 +180,10 @@ struct Runner {
   void keep(const State& at, const StepReport& report) {
     record(run, at, report);
     record_contacts(run, workspace.contacts(), report);
+    for (const Event& event : workspace.events()) {
+      run.events.push_back(event);
+      run.event_row.push_back(run.rows() - 1);
+    }
   }
 
   // Steps of dt, a row each.

@@ -140,7 +140,7 @@ template <class Options> struct OptionReader {
 
 std::shared_ptr<const ContactLaw> read_coulomb(const TomlReader& table) {
   table.check_keys(
-      {"law", "points", "smooth", "friction", "directions", "exponent", "depth", "stiffness", "air_force"});
+      {"law", "points", "smooth", "impact", "friction", "directions", "exponent", "depth", "stiffness", "air_force"});
   CoulombOptions options;
   const OptionReader<CoulombOptions> reader{table, options};
   reader.read_capacity();
@@ -149,8 +149,8 @@ std::shared_ptr<const ContactLaw> read_coulomb(const TomlReader& table) {
 }
 
 std::shared_ptr<const ContactLaw> read_patch(const TomlReader& table) {
-  table.check_keys({"law", "points", "smooth", "friction", "directions", "exponent", "depth", "stiffness", "radius",
-                    "corners", "size", "axis", "torsion_radius", "rings"});
+  table.check_keys({"law", "points", "smooth", "impact", "friction", "directions", "exponent", "depth", "stiffness",
+                    "radius", "corners", "size", "axis", "torsion_radius", "rings"});
   const auto size = table.numbers("size", 2), axis = table.numbers("axis", 3);
   const auto radius = table.number("radius");
   if (!radius && !size && !table.number("torsion_radius"))
@@ -171,7 +171,7 @@ std::shared_ptr<const ContactLaw> read_patch(const TomlReader& table) {
 }
 
 std::shared_ptr<const ContactLaw> read_granular(const TomlReader& table, const fs::path& folder) {
-  table.check_keys({"law", "points", "smooth", "table"});
+  table.check_keys({"law", "points", "smooth", "impact", "table"});
   const fs::path file = existing_file(table, "table", folder);
   std::shared_ptr<const ContactLaw> law;
   table.blame("table", [&] { law = load_granular(file); });
@@ -214,6 +214,29 @@ SmoothContactOptions read_smooth(const TomlReader& contact) {
   reader.set_number("friction", options.friction);
   reader.set_number("creep", options.creep);
   reader.set_number("dissipation", options.dissipation);
+  return options;
+}
+
+// How the integrator `event` goes through impacts. Its friction is that of ne-lcp.
+EventOptions read_event(const TomlReader& contact) {
+  EventOptions options;
+  const auto table = contact.table("impact");
+  if (!table) return options;
+  table->check_keys({"law", "restitution", "touch", "rest_speed", "simultaneous", "accuracy", "max_events", "tolerance",
+                     "max_steps", "directions"});
+  if (const auto law = table->string("law"))
+    table->blame("law", [&] { options.impact.law = impact_law_from_name(*law); });
+  if (options.impact.law == ImpactLaw::reflections) options.restitution = 1;  // knows no other
+  const OptionReader<EventOptions> reader{*table, options};
+  reader.set_number("restitution", options.restitution);
+  reader.set_number("touch", options.touch);
+  reader.set_number("rest_speed", options.rest_speed);
+  reader.set_number("simultaneous", options.simultaneous);
+  reader.set_number("accuracy", options.accuracy);
+  reader.set_integer("max_events", options.max_events);
+  reader.set_number("tolerance", options.impact.tolerance);
+  reader.set("max_steps", options.impact.max_steps, table->integer("max_steps"));
+  reader.set_integer("directions", options.impact.friction_directions);
   return options;
 }
 
@@ -260,6 +283,7 @@ ContactWorld read_contact(const TomlReader& scene, const fs::path& folder, const
   if (table) {
     world.law = read_law(*table, folder);
     world.smooth = read_smooth(*table);
+    world.event = read_event(*table);
     which = read_candidates(*table);
   }
   if (world.environment.solids().empty()) return world;

@@ -1,0 +1,60 @@
+// Scratch of `event`.
+#pragma once
+
+#include <Eigen/Core>
+#include <array>
+#include <vector>
+
+#include "math/spatial.h"
+#include "scree/contact.h"
+#include "scree/state.h"
+
+namespace scree {
+
+// A pair that lasts, at the start of a step: its tangents, and how the surface point moves along normal and tangents.
+struct LastingPair {
+  int pair;
+  V3<double> tangent[2];
+  double u[3];  // [m/s]
+};
+
+struct EventScratch {
+  EventScratch(const Model& model, const ContactWorld& world);
+
+  // A pair of point and solid at a state.
+  struct Pair {
+    bool near = false;  // false: too far away to matter, nothing below is meant
+    double gap = 0;     // [m]
+    double rate = 0;    // [m/s] of the gap
+  };
+  std::vector<Pair> now, then;             // by pair: at the state, and at the end of what is being tried
+  std::vector<int> active;                 // pairs that last: closed, neither parting nor meeting
+  std::vector<LastingPair> lasting;        // of active ones
+  std::vector<char> lasts;                 // by pair
+  std::vector<char> pushed, sticks;        // by pair, of active ones in the try at hand: bore a force; did not slip
+  std::vector<std::array<double, 3>> hit;  // by pair: times of the last impacts, newest first; NaN: none
+  double seen = 0;                         // [s] until when `hit` tells
+  State trial, middle;                     // middle: of a step with lasting contacts
+
+  // flight
+  Eigen::MatrixXd q_rate, v_rate;  // one column per stage
+  Eigen::VectorXd q_error, v_error;
+
+  // projections, of any number of rows
+  using Dense = Eigen::Map<Eigen::MatrixXd>;
+  void reserve(Eigen::Index nv, Eigen::Index m);
+  Dense J(Eigen::Index nv, Eigen::Index m) { return {J_.data(), nv, m}; }  // rows of the Jacobian, as columns
+  Dense Y(Eigen::Index nv, Eigen::Index m) { return {Y_.data(), nv, m}; }  // M^-1 J
+  Dense W(Eigen::Index m) { return {W_.data(), m, m}; }                    // J^T M^-1 J
+  Eigen::VectorXd excess, impulse;                                         // by row
+  struct Row {
+    int pair, direction;  // 0: the normal, 1, 2: tangents
+  };
+  std::vector<Row> rows;
+  std::vector<int> changed;  // pairs
+
+ private:
+  Eigen::VectorXd J_, Y_, W_;
+};
+
+}  // namespace scree

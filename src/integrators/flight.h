@@ -1,0 +1,12 @@
+#pragma once
+
+#include "scree/step.h"
+
+namespace scree {
+
+// `end` is `state` after h without contact; its time is not set. Returns the estimated error, the largest of any
+// coordinate or velocity; infinite: it failed.
+double fly(const Control& control, const StepOptions& options, double h, const State& state, StepWorkspace::Impl& ws,
+           State& end);
+
+}  // namespace scree
