@@ -666,9 +666,6 @@ Inclusion::Inclusion(const Model& model, const ContactWorld& world, const Contro
   control.validate(model);
   world.event.validate();
   world.smooth.validate();
-  const int directions = world.event.impact.friction_directions;
-  if (directions < 3 || directions > 64)
-    throw InputError(fmt::format("inclusion: friction_directions is {}, expected an integer in [3, 64]", directions));
   for (const ContactPoint& point : world.points)
     if (!point.body.valid() || point.body.value() >= static_cast<int>(model.bodies().size()))
       throw InputError(fmt::format("inclusion: contact point \"{}\" is on body {}, expected one of {} bodies",
