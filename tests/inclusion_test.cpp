@@ -396,7 +396,7 @@ TEST(Inclusion, AgreesWithEventsAndRouthsLaw) {
   v << 0.8, -1, -1.5;
   const State start = make_state(model, q, v);
   std::vector<double> errors;
-  for (const double ds : {0.02, 0.01, 0.005}) {
+  for (const double ds : {0.002, 0.001, 0.0005}) {
     Inclusion inclusion(model, world);
     State state = start;
     double impulse = 0;
@@ -419,10 +419,10 @@ TEST(Inclusion, AgreesWithEventsAndRouthsLaw) {
       ASSERT_TRUE(report.converged()) << report.reason;
     }
     errors.push_back((state.q - reference.q).cwiseAbs().maxCoeff());
-    std::printf("error %g at %g, lasting %d, impulse %g\n", errors.back(), state.time, lasting, impulse);
   }
-  EXPECT_NEAR(errors[0] / errors[1], 2, 0.3);
-  EXPECT_NEAR(errors[1] / errors[2], 2, 0.3);
+  // Ends differ by up to a step of 2 ms in 150 ms, and the next order: 5 %.
+  EXPECT_NEAR(errors[0] / errors[1], 2, 0.1);
+  EXPECT_NEAR(errors[1] / errors[2], 2, 0.1);
 }
 
 // ---- theorems on random scenes ----
@@ -683,6 +683,35 @@ TEST(Inclusion, PenetratingStatesFlowVertically) {
     const InclusionStep out = inclusion.advance(state, 0.01);
     EXPECT_EQ(out.mode, InclusionMode::separating);
     EXPECT_NEAR(state.q(0), before + 0.01 * 0.5 - 0.5 * kGravity * 1e-4, kRounding);
+  }
+}
+
+// Point A is 0.9 nm deep, B 1.05 nm above the floor. Lifting A alone turns this body of little inertia: J M^-1 J^T says
+// that B sinks by (10 - 1)/(2 + 1) = 3 times as much. Within 1 nm both can be had by lifting the body.
+TEST(Inclusion, GapsAreClosedWithoutPushingOthersIn) {
+  Body body;
+  body.name = "body";
+  body.mass = 1;
+  body.inertia = 0.005 * Mat3::Identity();
+  Joint joint;
+  joint.name = "base";
+  joint.type = JointType::planar;
+  joint.axis = Vec3::UnitY();
+  const Model model = ModelBuilder("lever")
+                          .add_body(body, "world", joint)
+                          .add_contact_point("body", contact_point("A", Vec3(0.1, 0, -0.1)))
+                          .add_contact_point("body", contact_point("B", Vec3(-0.5, 0, -0.1)))
+                          .build();
+  const ContactWorld world = floor_world(model, 0.5);
+  Inclusion inclusion(model, world);
+  Eigen::VectorXd q(3);
+  q << 0, 0.1 - 0.575e-9, 3.25e-9;
+  State state = make_state(model, q, Eigen::VectorXd::Zero(3));
+  ASSERT_NEAR(inclusion.least_gap(state), -0.9e-9, 1e-14);
+  for (int k = 0; k < 20; ++k) {
+    const InclusionStep step = inclusion.advance(state, 0.01);
+    ASSERT_TRUE(step.advanced()) << step.reason;
+    EXPECT_GE(inclusion.least_gap(state), -0.25 * world.event.touch);
   }
 }
 
