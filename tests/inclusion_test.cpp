@@ -715,6 +715,29 @@ TEST(Inclusion, GapsAreClosedWithoutPushingOthersIn) {
   }
 }
 
+// A point on the axis of a hinge, on the floor: nothing moves it, any force would hold it, and time goes by as if it
+// were not there. (Taken for a contact, impulse could flow through it for ever.)
+TEST(Inclusion, PointsThatCannotMoveTakeNoImpulse) {
+  Random random(2);
+  const Model model = rods(2, false, 0, random);  // hinge at 0.8 m
+  ContactWorld world;
+  world.environment.add_plane(Vec3(0, 0, 0.8), Vec3::UnitZ());
+  world.environment.add_plane(Vec3(0, 0, 0.9), Vec3::UnitZ());  // the same below the floor
+  world.points = {contact_point("hinge", Vec3::Zero())};
+  world.points[0].body = BodyIndex(0);
+  ContactWorld empty;
+  Inclusion inclusion(model, world), reference(model, empty);
+  State state = make_state(model, Eigen::Vector2d(0.7, -0.4), Eigen::Vector2d(1, 2)), free = state;
+  for (int k = 0; k < 20; ++k) {
+    const InclusionStep step = inclusion.advance(state, 0.02);
+    ASSERT_TRUE(step.advanced()) << step.reason;
+    ASSERT_EQ(step.mode, InclusionMode::separating);
+    ASSERT_EQ(step.dt, 0.02);
+    ASSERT_TRUE(reference.advance(free, 0.02).advanced());
+  }
+  EXPECT_TRUE(same_bits(state.q, free.q) && same_bits(state.v, free.v));
+}
+
 // Contact-free: a hanging chain with control against rk4 at steps of 0.1 ms, whose error is 1e-10 or less here.
 TEST(Inclusion, FliesAsRungeKuttaDoesWithSmallSteps) {
   Random random(5);

@@ -123,7 +123,7 @@ struct Inclusion::Impl {
     contacts.set_position(state.q);
     bool approaching = false, lasting = false;
     for (int pair = 0; pair < contacts.pairs(); ++pair) {
-      if (contacts.gap(pair) > touch()) continue;
+      if (contacts.gap(pair) > touch() || !contacts.movable(pair)) continue;
       const double rate = contacts.gap_rate(pair, state.v);
       result.pairs.push_back(pair);
       approaching |= rate < -rest_speed();
@@ -206,6 +206,7 @@ struct Inclusion::Impl {
     for (int pair = 0; pair < contacts.pairs(); ++pair) {
       if (std::binary_search(without.begin(), without.end(), pair)) continue;
       const double gap = contacts.gap(pair);
+      if (gap <= touch() && !contacts.movable(pair)) continue;
       const double level = gap > touch() ? 0 : gap >= -touch() ? std::max(gap - kFloor * touch(), -touch()) : gap;
       result.push_back({pair, level, gap, contacts.gap_rate(pair, state.v)});
     }
@@ -370,7 +371,7 @@ struct Inclusion::Impl {
     // Accelerations: without contact, and the one that has the same effect on the contacts as the turning of normals,
     // tangents and levers at constant v; kappa [m/s^2] what it misses of normal ones.               theory (16.8)
     Eigen::VectorXd smooth, turning, kappa;
-    Eigen::MatrixXd bystanders;  // Jn of pairs that are closed or nearly so and do not take part
+    Eigen::MatrixXd bystanders;  // Jn of pairs that are nearly closed
   };
   Start start_boundary(const State& state, const ContactRows& rows, const Eigen::VectorXd& a, const Eigen::MatrixXd& M,
                        double ds) {
@@ -384,7 +385,8 @@ struct Inclusion::Impl {
     contacts.set_position(state.q);
     std::vector<int> near;
     for (int pair = 0; pair < contacts.pairs(); ++pair)
-      if (contacts.gap(pair) <= kNear * touch() && !std::binary_search(rows.pairs.begin(), rows.pairs.end(), pair))
+      if (contacts.gap(pair) <= kNear * touch() && contacts.movable(pair) &&
+          !std::binary_search(rows.pairs.begin(), rows.pairs.end(), pair))
         near.push_back(pair);
     start.bystanders = normalised(contacts.rows(near).Jn);
     contacts.set_position(integrate_position(model, state.q, state.v, kDifference));
@@ -666,6 +668,7 @@ Inclusion::Inclusion(const Model& model, const ContactWorld& world, const Contro
   control.validate(model);
   world.event.validate();
   world.smooth.validate();
+  if (model.nv() == 0) throw InputError("inclusion: model has 0 degrees of freedom, expected at least 1");
   for (const ContactPoint& point : world.points)
     if (!point.body.valid() || point.body.value() >= static_cast<int>(model.bodies().size()))
       throw InputError(fmt::format("inclusion: contact point \"{}\" is on body {}, expected one of {} bodies",

@@ -8,6 +8,8 @@ namespace {
 
 // The second direction of a planar model moves by rounding only.
 constexpr double kPlanar = 1e-12;
+// [m/rad, 1] Levers below are rounding: robots are metres large.
+constexpr double kImmovable = 1e-12;
 
 // Two tangents of which the first is the one along which the point moves most easily, and how many can move at all.
 // J: of the surface point. As ne-lcp chooses them.                                             theory (12.3)
@@ -59,6 +61,12 @@ double RigidContacts::gap_rate(int pair, const Eigen::VectorXd& v) {
   Vec3 centre;
   const SignedDistance at = ground(pair, centre);
   return at.gradient.dot(jacobian(pair, centre) * v);
+}
+
+bool RigidContacts::movable(int pair) {
+  Vec3 centre;
+  const SignedDistance at = ground(pair, centre);
+  return (at.gradient.transpose() * jacobian(pair, centre)).cwiseAbs().maxCoeff() > kImmovable;
 }
 
 ContactRows RigidContacts::normal_rows(const std::vector<int>& pairs, std::vector<Eigen::Matrix3Xd>& J) {

@@ -33,6 +33,8 @@ class RigidContacts {
   Dynamics& dynamics() { return dynamics_; }
   double gap(int pair) const;                           // [m]
   double gap_rate(int pair, const Eigen::VectorXd& v);  // [m/s]
+  // Can any velocity change the gap? A point on the axis of a fixed hinge is where it is, and takes any force.
+  bool movable(int pair);
   ContactRows rows(const std::vector<int>& pairs);
   // Of the same pairs at another pose, with tangents turned along.
   ContactRows rows_like(const ContactRows& other);
