@@ -11,7 +11,7 @@ import sys
 
 import urdf
 from urdf import Inertial, Link, Robot, box, capsule, cylinder, sphere
-from urdf import add, apply, lump, matmul, rotation, scale, shifted
+from urdf import add, apply, lump, matmul, number, rotation, scale, shifted
 
 HALF_PI = math.pi / 2
 DENSITY = 1000.0  # [kg/m^3] of the chain, hopper and walker
@@ -379,6 +379,51 @@ def cube():
     return robot
 
 
+# Bodies of the studies of event-driven runs: (width, height, mass) of blocks as in the simultaneous-impact example.
+BLOCK, BLOCK_REPO = (0.07444, 0.16094, 0.19), (1.0, 2.0, 1.0)
+BALL_RADIUS, BALL_MASS = 0.1, 1.0
+THIN_ROD_LENGTH, THIN_ROD_MASS, THIN_ROD_WIDTH = 1.0, 1.0, 0.02  # the width is for the eye only
+
+
+def ball():
+    robot = Robot("ball", base="floating", comment="""\
+        Solid ball of 0.1 m radius: 6 dof, 1 kg. Metres, kilograms, radians. The ball is one contact sphere.
+        Numbers: our choice for bouncing (docs/models.md).""")
+    link = robot.add(Link("ball", urdf.sphere_inertial(BALL_MASS, BALL_RADIUS)))
+    link.show_and_collide(sphere(BALL_RADIUS, material=ORANGE))
+    link.point("ball", (0, 0, 0), BALL_RADIUS)
+    return robot
+
+
+def rod_planar():
+    robot = Robot("rod-planar", base="planar", comment="""\
+        Thin uniform rod of 1 m in the x-z plane, the rod of Painleve's paradox: 3 dof, 1 kg. Metres, kilograms,
+        radians. It lies along x at zero angle, where a positive angle lowers the front end. Both ends are contact
+        points. Inertia m L^2/12 = m l^2/3, l half its length; about its own axis, which never turns, 1e-9 kg m^2.
+        Numbers: our choice (docs/models.md).""")
+    across = THIN_ROD_MASS * THIN_ROD_LENGTH**2 / 12
+    link = robot.add(Link("rod", Inertial(THIN_ROD_MASS, (0, 0, 0), urdf.diagonal(POINT_INERTIA, across, across))))
+    link.view.append(box((THIN_ROD_LENGTH, THIN_ROD_WIDTH, THIN_ROD_WIDTH), material=STEEL))
+    link.point("rear", (-THIN_ROD_LENGTH / 2, 0, 0), 0)
+    link.point("front", (THIN_ROD_LENGTH / 2, 0, 0), 0)
+    return robot
+
+
+def block(name, size, source):
+    width, height, mass = size
+    robot = Robot(name, base="planar", comment=f"""\
+        Uniform block, {number(width)} m wide and {number(height)} m high, in the x-z plane: 3 dof, {number(mass)} kg.
+        Metres, kilograms, radians. As deep as wide. Its corners are contact points, the lower ones first.
+        Numbers: the simultaneous-impact example, {source} (docs/models.md).""")
+    about = [mass * (a**2 + b**2) / 12 for a, b in ((width, height), (width, height), (width, width))]
+    link = robot.add(Link("block", Inertial(mass, (0, 0, 0), urdf.diagonal(*about))))
+    link.show_and_collide(box((width, width, height), material=TEAL))
+    for z, place in ((-1, "bottom"), (1, "top")):
+        for x, side in ((-1, "rear"), (1, "front")):
+            link.point(f"{side}_{place}", (x * width / 2, 0, z * height / 2), 0)
+    return robot
+
+
 COMPASS_LEG, COMPASS_MASS, COMPASS_MASS_AT = 1.0, 1.0, 0.5
 POINT_INERTIA = 1e-9  # [kg m^2] stands for the zero of a point mass; a body's inertia must be positive
 
@@ -445,6 +490,10 @@ def robots():
         box_spatial(),
         box_planar(),
         cube(),
+        ball(),
+        rod_planar(),
+        block("block", BLOCK, "its dissertation"),
+        block("block-repo", BLOCK_REPO, "its published code"),
         compass_gait(),
         pendulum("pendulum", ["shoulder"]),
         pendulum("double-pendulum", ["shoulder", "elbow"]),

@@ -52,6 +52,11 @@ StudyResult study_impact_compass(const StudyContext& context);
 StudyResult study_impact_boxwall(const StudyContext& context);
 StudyResult study_impact_ramone(const StudyContext& context);
 StudyResult study_impact_disks(const StudyContext& context);
+StudyResult study_event_bounce(const StudyContext& context);
+StudyResult study_event_painleve(const StudyContext& context);
+StudyResult study_event_block_fan(const StudyContext& context);
+StudyResult study_event_compass_fan(const StudyContext& context);
+StudyResult study_event_robosimian_step(const StudyContext& context);
 StudyResult study_event_agreement(const StudyContext& context);
 StudyResult study_event_inclusion(const StudyContext& context);
 

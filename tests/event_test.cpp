@@ -194,6 +194,41 @@ TEST(Event, ARockingBlockLosesAThirdOfItsSpinAtEveryImpact) {
   EXPECT_LT(error[1], error[0] / 3.0);  // of second order
 }
 
+// A tip that turns fast and touches the ground in passing: l (1 - cos w t) = depth before its lowest place.
+TEST(Event, AFastTipDoesNotSlipThroughTheGround) {
+  const double l = 0.5, spin = 20;
+  for (const double depth : {1e-3, 1e-6, 1e-8}) {
+    const Model rod = planar_body(l * l / 3, {point_at("tip", 0, -l)});
+    Bench bench(rod, 0, ImpactLaw::poisson, 1, 1);
+    bench.options.gravity.setZero();
+    const double start = -1.1;  // [rad] from its lowest place
+    bench.start(Eigen::Vector3d(0, l - depth, start), Eigen::Vector3d(0, 0, spin));
+    StepWorkspace workspace(bench.model, bench.world);
+    ASSERT_TRUE(step(bench.model, bench.control, bench.options, bench.state, workspace).converged());
+    ASSERT_FALSE(workspace.events().empty()) << depth;
+    // The gap falls at w l sin(angle); near the lowest place rounding of 1e-16 m is 1e-16/(w l angle) in time.
+    const double angle = std::acos(1 - depth / l);
+    EXPECT_NEAR(workspace.events().front().time, (-start - angle) / spin, 1e-11) << depth;
+  }
+}
+
+// A point that flies past a thin wall, or into it, however long the step.
+TEST(Event, NothingFliesThroughThinWalls) {
+  for (const double top : {0.9, 1.1}) {
+    Bench bench(planar_body(0.1, {point_at("ball", 0, 0, 0.05)}), 0, ImpactLaw::poisson, 1, 0.5);
+    bench.options.gravity.setZero();
+    bench.world.environment.add_box({Mat3::Identity(), Vec3(2, 0, top / 2)}, Vec3(0.01, 1, top), "wall");
+    bench.start(Eigen::Vector3d(0, 1, 0), Eigen::Vector3d(30, 0, 0));
+    const Course course = bench.run(0.5);
+    ASSERT_TRUE(course.last.converged()) << course.last.reason;
+    ASSERT_EQ(course.events.size(), top > 1 ? 1u : 0u);
+    if (top > 1) {
+      EXPECT_NEAR(course.events[0].time, (2 - 0.005 - 0.05) / 30, 1e-12);
+    }
+    EXPECT_NEAR(bench.state.v(0), top > 1 ? -30 : 30, 1e-12);
+  }
+}
+
 // The rod of Painleve: with p = W_nn - mu |W_nt| < 0 and falling, no force keeps the sliding end on the ground. An
 // impulse brings it to rest while time stands still: J v = 0, so the impulse is -W^-1 J v.              theory (15.9)
 TEST(Event, ASlidingRodStopsWithoutACollision) {
@@ -353,7 +388,7 @@ TEST(Event, SaysWhyItFails) {
   } catch (const InputError& error) {
     EXPECT_STREQ(
         error.what(),
-        "event: contact point \"left\" and solid \"floor\": 0.01 m deep in the ground at 0 s, expected at most "
+        "event: contact point \"left\" and solid \"floor\": 0.01 m deep in the ground at the start, expected at most "
         "1e-09 m");
   }
 }

@@ -140,6 +140,73 @@ Json data_of_page(const std::string& page) {
   return Json::parse(page.substr(begin, page.find("</script>", begin) - begin));
 }
 
+// --- events ---
+
+scree::Run with_events(const Model& model, size_t count) {
+  scree::Run run = swing(model, 11, 0.1);
+  run.environment.add_plane(Vec3::Zero(), Vec3::UnitZ(), "floor");
+  run.point_names = {"heel", "toe"};
+  run.outer.assign(11, 0);
+  run.optimality.assign(11, 0);
+  run.penetration.assign(11, 0);
+  run.first_contact.assign(12, 0);
+  for (size_t k = 0; k < count; ++k) {
+    Event event;
+    event.time = static_cast<double>(k) / static_cast<double>(count);
+    event.kind = k % 2 == 0 ? EventKind::impact : EventKind::lift_off;
+    EventContact contact;
+    contact.point = 1;
+    contact.normal = Vec3(0.6, 0, 0.8);
+    contact.impulse = 5 * contact.normal + 2 * Vec3(0, 1, 0);
+    event.contacts.assign(k == 0 ? 14 : 1, contact);
+    event.energy_before = 3;
+    event.energy_after = 1;
+    event.law = ImpactLaw::sequential;
+    if (k == 2) {
+      event.certificate.emplace();
+      event.certificate->holds = true;
+      event.certificate->cap = std::numeric_limits<double>::infinity();
+    }
+    run.events.push_back(event);
+    run.event_row.push_back(10);
+  }
+  return run;
+}
+
+TEST(ReplayEvents, AreListedWithNamesImpulsesAndWhatWasProved) {
+  const Model model = chain(1);
+  const Json events = replay_data(model, with_events(model, 4))["events"];
+  EXPECT_EQ(events["count"], 4);
+  ASSERT_EQ(events["table"].size(), 4u);
+  const Json& first = events["table"][0];
+  EXPECT_EQ(first["kind"], "impact");
+  EXPECT_EQ(first["contacts"].size(), 12u);
+  EXPECT_EQ(first["more"], 2);
+  EXPECT_EQ(first["contacts"][0]["point"], "toe");
+  EXPECT_EQ(first["contacts"][0]["solid"], "floor");
+  EXPECT_NEAR(first["contacts"][0]["normal"].get<double>(), 5, 1e-15);
+  EXPECT_NEAR(first["contacts"][0]["tangential"].get<double>(), 2, 1e-15);
+  EXPECT_EQ(first["law"], "sequential");
+  EXPECT_EQ(first["energy"], Json({3, 1}));
+  EXPECT_FALSE(first.contains("certificate"));
+  EXPECT_FALSE(events["table"][1].contains("law"));
+  EXPECT_EQ(events["table"][2]["certificate"]["holds"], true);
+  EXPECT_EQ(Json::parse(events["table"][2]["certificate"].dump())["cap"], nullptr) << "infinite";
+  EXPECT_FALSE(replay_data(model, swing(model, 3, 0.1)).contains("events"));
+}
+
+TEST(ReplayEvents, AreLimitedAndRefusedWhereTheyDoNotFit) {
+  const Model model = chain(1);
+  scree::Run run = with_events(model, 30'000);
+  const Json data = replay_data(model, run);
+  EXPECT_EQ(data["events"]["count"], 30'000);
+  EXPECT_EQ(data["events"]["table"].size(), 500u);
+  EXPECT_EQ(data["events"]["time"]["count"], 20'000);
+  EXPECT_LE(replay_json(data).size(), kReplayBytes);
+  run.events[7].contacts[0].point = 2;
+  EXPECT_THROW(replay_data(model, run), InputError);
+}
+
 class ReplayFile : public testing::Test {
  protected:
   void SetUp() override {

@@ -6,6 +6,7 @@
 #include "scree/error.h"
 #include "scree/run.h"
 #include "sim/coordinate_names.h"
+#include "sim/replay_data.h"
 #include "sim/run_contacts.h"
 #include "sim/seal.h"
 #include "support/temp_folder.h"
@@ -66,6 +67,46 @@ void add_contacts(scree::Run& run) {
       run.contacts.push_back(contact);
     }
     run.first_contact.push_back(run.contacts.size());
+  }
+}
+
+// Events of every kind, with 0 to 3 contacts, with and without a certificate; two in the same row at the same time.
+void add_events(scree::Run& run, int nv) {
+  std::mt19937_64 random(11);
+  std::normal_distribution<double> normal;
+  const auto vector = [&] { return Vec3(normal(random), normal(random), normal(random)); };
+  const EventKind kinds[] = {EventKind::impact, EventKind::rest, EventKind::lift_off,
+                             EventKind::impact_without_collision};
+  for (size_t k = 0; k < 9; ++k) {
+    Event event;
+    event.time = run.time[1] * static_cast<double>(k / 2);
+    event.kind = kinds[k % 4];
+    for (size_t c = 0; c < k % 4; ++c) {
+      EventContact contact{static_cast<int>(random() % 2), static_cast<int>(random() % 3)};
+      contact.position = vector();
+      contact.normal = vector().normalized();
+      contact.impulse = vector();
+      contact.velocity_before = vector();
+      contact.velocity_after = vector();
+      event.contacts.push_back(contact);
+    }
+    if (event.kind == EventKind::rest && k > 3) event.bounces_end = event.time + 1e-7;
+    if (k % 4 == 0 || k % 4 == 3) {
+      event.law = k == 4 ? ImpactLaw::reflections : ImpactLaw::sequential;
+      event.status = k == 3 ? ImpactStatus::budget : ImpactStatus::resolved;
+      event.steps = static_cast<long>(7 * k);
+      event.energy_before = 3 + normal(random) * 0.1;
+      event.energy_after = 1 + normal(random) * 0.1;
+      if (k != 0) event.certificate.emplace();
+      if (event.certificate) {
+        event.certificate->holds = k == 4;
+        event.certificate->cap = k == 8 ? std::numeric_limits<double>::infinity() : 1234.5;
+      }
+      event.v_before = Eigen::VectorXd::NullaryExpr(nv, [&] { return normal(random); });
+      event.v_after = Eigen::VectorXd::NullaryExpr(nv, [&] { return normal(random); });
+    }
+    run.events.push_back(event);
+    run.event_row.push_back(1 + k / 2);
   }
 }
 
@@ -285,6 +326,137 @@ TEST_F(RunFile, ContactsAndGroundComeBack) {
   EXPECT_EQ(field.heights(), hills.heights());
   EXPECT_EQ(field.origin(), hills.origin());
   EXPECT_EQ(field.spacing(), hills.spacing());
+}
+
+TEST_F(RunFile, EventsComeBack) {
+  scree::Run contact = run;
+  add_contacts(contact);
+  add_events(contact, scene.model.nv());
+  write_run(file, scene.model, contact);
+  const scree::Run loaded = read_run(file).run;
+  EXPECT_EQ(loaded.event_row, contact.event_row);
+  ASSERT_EQ(loaded.events.size(), 9u);
+  for (size_t k = 0; k < 9; ++k) {
+    const Event &a = loaded.events[k], &b = contact.events[k];
+    EXPECT_EQ(a.time, b.time);
+    EXPECT_EQ(a.kind, b.kind);
+    EXPECT_EQ(a.law, b.law);
+    EXPECT_EQ(a.status, b.status);
+    EXPECT_EQ(a.steps, b.steps);
+    EXPECT_EQ(a.energy_before, b.energy_before);
+    EXPECT_EQ(a.energy_after, b.energy_after);
+    EXPECT_EQ(a.bounces_end, b.bounces_end);
+    EXPECT_EQ(a.v_before, b.v_before);
+    EXPECT_EQ(a.v_after, b.v_after);
+    ASSERT_EQ(a.certificate.has_value(), b.certificate.has_value());
+    if (a.certificate) {
+      EXPECT_EQ(a.certificate->holds, b.certificate->holds);
+      EXPECT_EQ(a.certificate->cap, b.certificate->cap);
+    }
+    ASSERT_EQ(a.contacts.size(), b.contacts.size());
+    for (size_t c = 0; c < a.contacts.size(); ++c) {
+      EXPECT_EQ(a.contacts[c].point, b.contacts[c].point);
+      EXPECT_EQ(a.contacts[c].solid, b.contacts[c].solid);
+      EXPECT_EQ(a.contacts[c].position, b.contacts[c].position);
+      EXPECT_EQ(a.contacts[c].normal, b.contacts[c].normal);
+      EXPECT_EQ(a.contacts[c].impulse, b.contacts[c].impulse);
+      EXPECT_EQ(a.contacts[c].velocity_before, b.contacts[c].velocity_before);
+      EXPECT_EQ(a.contacts[c].velocity_after, b.contacts[c].velocity_after);
+    }
+  }
+  // scree view shows what scree sim --html showed.
+  EXPECT_EQ(replay_data(scene.model, loaded)["events"], replay_data(scene.model, contact)["events"]);
+}
+
+TEST_F(RunFile, WithoutEventsNamesNone) {
+  scree::Run contact = run;
+  add_contacts(contact);
+  write_run(file, scene.model, contact);
+  const hid_t handle = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  EXPECT_EQ(H5Lexists(handle, "/events", H5P_DEFAULT), 0);
+  H5Fclose(handle);
+  EXPECT_TRUE(read_run(file).run.events.empty());
+}
+
+TEST_F(RunFile, NamesAMissingOrStrangePartOfTheEvents) {
+  scree::Run contact = run;
+  add_contacts(contact);
+  add_events(contact, scene.model.nv());
+  for (const char* path : {"/events/time",
+                           "/events/row",
+                           "/events/kind",
+                           "/events/law",
+                           "/events/status",
+                           "/events/steps",
+                           "/events/energy_before",
+                           "/events/energy_after",
+                           "/events/certified",
+                           "/events/cap",
+                           "/events/bounces_end",
+                           "/events/v_before",
+                           "/events/v_after",
+                           "/events/first_contact",
+                           "/events/contacts",
+                           "/events/contacts/point",
+                           "/events/contacts/solid",
+                           "/events/contacts/position",
+                           "/events/contacts/normal",
+                           "/events/contacts/impulse",
+                           "/events/contacts/velocity_before",
+                           "/events/contacts/velocity_after"}) {
+    write_run(file, scene.model, contact);
+    const hid_t handle = H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+    ASSERT_GE(H5Ldelete(handle, path, H5P_DEFAULT), 0) << path;
+    H5Fclose(handle);
+    seal_file(file);
+    expect_refused(path);
+  }
+  const auto swapped = [&](const char* from, const char* to, const std::string& expected) {
+    write_run(file, scene.model, contact);
+    const hid_t handle = H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+    H5Ldelete(handle, to, H5P_DEFAULT);
+    ASSERT_GE(H5Lcreate_hard(handle, from, handle, to, H5P_DEFAULT, H5P_DEFAULT), 0);
+    H5Fclose(handle);
+    seal_file(file);
+    expect_refused(expected);
+  };
+  swapped("/events/law", "/events/kind", "/events/kind: row 0 holds \"sequential\"");
+  swapped("/events/kind", "/events/law", "/events/law: row 0: ");
+  swapped("/events/kind", "/events/status", "/events/status: row 0 holds \"impact\"");
+  swapped("/events/row", "/events/certified", "/events/certified: row 3 holds 2");
+  swapped("/events/energy_before", "/events/steps", "/events/steps: row 0 holds");
+  swapped("/events/contacts/impulse", "/events/contacts/normal", "/events/contacts/normal: row 0 has length");
+}
+
+TEST_F(RunFile, RefusesEventsThatDoNotFit) {
+  const auto with = [&](auto&& change, const std::string& expected) {
+    scree::Run wrong = run;
+    add_contacts(wrong);
+    add_events(wrong, scene.model.nv());
+    change(wrong);
+    try {
+      write_run(file, scene.model, wrong);
+      FAIL() << expected;
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find(expected), std::string::npos) << error.what();
+    }
+    EXPECT_EQ(folder.count(), 0);
+  };
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  with([](scree::Run& r) { r.event_row.pop_back(); }, "/events/row: has 8 entries, expected 9");
+  with([](scree::Run& r) { r.event_row[8] = 11; }, "/events/row: row 8 holds 11, expected rows 0 to 10");
+  with([](scree::Run& r) { std::swap(r.event_row[0], r.event_row[7]); }, "/events/row: row 1 holds");
+  with([](scree::Run& r) { r.events[5].time = 0; }, "/events/time: row 5 holds 0");
+  with([&](scree::Run& r) { r.events[2].time = nan; }, "/events/time: row 2 holds nan");
+  with([&](scree::Run& r) { r.events[0].energy_after = nan; }, "/events/energy_after: row 0 holds nan");
+  with([](scree::Run& r) { r.events[0].energy_before = -1; }, "/events/energy_before: row 0 holds -1");
+  with([](scree::Run& r) { r.events[4].v_after.resize(2); }, "/events/v_after: row 4 has 2 numbers, expected 14");
+  with([&](scree::Run& r) { r.events[4].certificate->cap = nan; }, "/events/cap: row 4 holds nan");
+  with([&](scree::Run& r) { *r.events[5].bounces_end = nan; }, "/events/bounces_end: row 5 holds nan");
+  with([](scree::Run& r) { r.events[1].contacts[0].point = 2; }, "/events/contacts/point: row 0 holds 2");
+  with([](scree::Run& r) { r.events[2].contacts[1].solid = 3; }, "/events/contacts/solid: row 2 holds 3");
+  with([](scree::Run& r) { r.events[2].contacts[1].normal *= 2; }, "/events/contacts/normal: row 2 has length 2");
+  with([&](scree::Run& r) { r.events[3].contacts[0].impulse.x() = nan; }, "/events/contacts/impulse: row 3 is not");
 }
 
 TEST_F(RunFile, WithoutAnEnvironmentNamesNoContacts) {

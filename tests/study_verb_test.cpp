@@ -21,9 +21,11 @@ TEST(StudyVerb, ListsTheStudies) {
   const Outcome outcome = study({"list"});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.err, "");
-  for (const char* name : {"nmdp-jump", "nmdp-walk", "nmdp-table1", "nmdp-truth", "nmdp-cost", "nmdp-convergence",
-                           "nmdp-accuracy", "pbfd-box", "pbfd-optimizers", "pbfd-chain", "pbfd-batch", "impact-cradle",
-                           "impact-rack", "impact-galperin", "impact-certificate"})
+  for (const char* name :
+       {"nmdp-jump",        "nmdp-walk",      "nmdp-table1",     "nmdp-truth",        "nmdp-cost",
+        "nmdp-convergence", "nmdp-accuracy",  "pbfd-box",        "pbfd-optimizers",   "pbfd-chain",
+        "pbfd-batch",       "impact-cradle",  "impact-rack",     "impact-galperin",   "impact-certificate",
+        "event-bounce",     "event-painleve", "event-block-fan", "event-compass-fan", "event-robosimian-step"})
     EXPECT_NE(outcome.out.find(name), std::string::npos) << name;
 }
 
@@ -140,6 +142,28 @@ TEST(StudyVerb, TheChainIsStableAtATenthOfASecondAndBatchesHaveTheSameBits) {
   const std::map<std::string, json> batch = rows_of("pbfd-batch");
   EXPECT_EQ(batch.at("final states whose bits differ between numbers of lanes and threads")["verdict"], "reproduced");
   EXPECT_EQ(batch.at("trajectories that do not end")["verdict"], "reproduced");
+}
+
+// Closed forms of bouncing and rocking, and the regions of Painleve's rod.
+TEST(StudyVerb, EventsComeWhereClosedFormsSay) {
+  for (const auto& [name, claims] : std::map<std::string, std::vector<std::string>>{
+           {"event-bounce",
+            {"plane, e = 0.9: bounces_end of `rest`, the same", "plane, e = 0.5: time of `rest`, t1 (1 + e)/(1 - e)",
+             "hills: times of the impacts, largest difference", "rocking, anitescu-potra: the same at 4 ms"}},
+           {"event-painleve",
+            {"map of 144 states, friction 2, u = -1 m/s: as p and b say",
+             "map of 144 states, friction 1.2, u = -1 m/s: impacts without collision",
+             "away, friction 2, stops and holds: order of that difference in the step"}},
+           {"event-block-fan",
+            {"table: branches whose first outcome has the bits of F's sample of the same number",
+             "code: all at rest at the end: largest speed"}}}) {
+    const Outcome outcome = study({name, "--quick", "--data", SCREE_SOURCE_DIR, "--json"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    std::map<std::string, std::string> verdicts;
+    const json data = json::parse(outcome.out);
+    for (const json& row : data["rows"]) verdicts[row["quantity"]] = row["verdict"];
+    for (const std::string& claim : claims) EXPECT_EQ(verdicts.at(claim), "reproduced") << claim;
+  }
 }
 
 TEST(StudyVerb, ABrokenModelIsNamed) {

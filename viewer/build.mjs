@@ -1,4 +1,4 @@
-// Bundles src/ into three HTML files, replay.html, study.html and impact.html: node build.mjs DIRECTORY
+// Bundles src/ into four HTML files, replay.html, study.html, impact.html and fan.html: node build.mjs DIRECTORY
 import {build} from 'esbuild';
 import {readFile, writeFile} from 'node:fs/promises';
 import {join} from 'node:path';
@@ -39,4 +39,8 @@ await makePage({
 await makePage({
   name: 'impact.html', template: 'src/impact.html', script: 'src/impact.ts', style: 'src/impact.css',
   libraries: ['uplot'], placeholder: '@SCREE_IMPACT_DATA@',
+});
+await makePage({
+  name: 'fan.html', template: 'src/fan.html', script: 'src/fan.ts', style: 'src/fan.css',
+  libraries: ['three', 'uplot'], placeholder: '@SCREE_FAN_DATA@',
 });

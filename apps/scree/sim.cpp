@@ -11,6 +11,7 @@
 #include "sim/run_contacts.h"
 #include "sim/run_events.h"
 #include "sim_batch.h"
+#include "sim_fan.h"
 #include "terminal.h"
 #include "verbs.h"
 
@@ -24,6 +25,7 @@ struct SimOptions {
   std::optional<double> dt, duration, accuracy, output;
   ModelFlags model;
   BatchFlags batch;
+  FanFlags fan;
   bool json = false, quiet = false;
 };
 
@@ -180,6 +182,10 @@ int simulate(const SimOptions& options) {
   if (!options.integrator.empty()) overrides.integrator = integrator_from_name(options.integrator);
   overrides.search_path = options.model.paths();
   overrides.repair_inertia = options.model.repair_inertia;
+  if (options.fan.wanted())
+    return simulate_fan(options.fan,
+                        {options.scene, options.out, options.html, options.ghost, overrides, options.batch.wanted(),
+                         options.json, options.quiet, options.batch.seed, options.batch.threads});
   options.batch.check(options.html, options.ghost);
   if (options.batch.wanted())
     return simulate_batch(options.scene, overrides, options.batch, options.out, options.json, options.quiet);
@@ -230,10 +236,13 @@ void add_sim(CLI::App& app, Action& action) {
   options->model.add_search_path(*verb);
   options->model.add_repair_inertia(*verb);
   add_output(*verb, "--out", options->out,
-             "Write the recording as HDF5, a row per step or output time; with --batch all of them", "RUN.h5");
-  add_output(*verb, "--html", options->html, "Write a replay that opens offline in a browser", "REPLAY.html");
+             "Write the recording as HDF5, a row per step or output time; with --batch or --branches all of them",
+             "RUN.h5");
+  add_output(*verb, "--html", options->html,
+             "Write a replay, with --branches a page of all branches, that opens offline in a browser", "REPLAY.html");
   add_ghost(*verb, options->ghost)->needs("--html");
   options->batch.add(*verb);
+  options->fan.add(*verb);
   verb->add_flag("--json", options->json, "Print one JSON object (SI units) on stdout");
   verb->add_flag("--quiet", options->quiet, "Print errors only");
   verb->callback([options, &action] { action = [options] { return simulate(*options); }; });

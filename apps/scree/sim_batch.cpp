@@ -116,8 +116,11 @@ void BatchFlags::add(CLI::App& verb) {
           ->type_name("N")
           ->group(group);
   const auto add = [&](CLI::Option* option, const char* type) { option->type_name(type)->group(group)->needs(batch); };
-  add(verb.add_option("--seed", seed, "Of the differences, in place of the scene's"), "S");
-  add(verb.add_option("--threads", threads, "0: as many as this machine has"), "T");
+  // These two also belong to --branches.
+  verb.add_option("--seed", seed, "Of the differences, in place of the scene's; of --branches: of the outcomes, 1")
+      ->type_name("S")
+      ->group(group);
+  verb.add_option("--threads", threads, "0: as many as this machine has")->type_name("T")->group(group);
   add(verb.add_option("--lanes", lanes, "1, 4 (AVX2) or 8 (AVX-512); 0: as many as this processor has"), "L");
   add(verb.add_option("--rows-every", rows_every, "Steps between recorded rows; 0: the end alone"), "K");
   add(verb.add_option("--chunk", chunk,
@@ -129,7 +132,11 @@ void BatchFlags::add(CLI::App& verb) {
 }
 
 void BatchFlags::check(const std::string& html, const std::string& ghost) const {
-  if (!wanted()) return;
+  if (!wanted()) {
+    if (seed) throw InputError("--seed requires --batch or --branches");
+    if (threads) throw InputError("--threads requires --batch or --branches");
+    return;
+  }
   if (!html.empty()) throw InputError("--html: a replay shows one run, expected none with --batch");
   if (!ghost.empty()) throw InputError("--ghost: a replay shows one run, expected none with --batch");
 }

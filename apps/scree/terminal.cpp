@@ -61,12 +61,12 @@ void Progress::update(double time, double duration) {
   std::fflush(stderr);
 }
 
-void Progress::count(size_t done, size_t total) {
+void Progress::count(size_t done, size_t total, const char* what) {
   if (!before_) before_ = done;
   if (done <= *before_ || !due()) return;
   const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
-  fmt::print(stderr, "\r\033[K{:3.0f} %  {} of {} trajectories, {:.0f} s left",
-             100 * static_cast<double>(done) / static_cast<double>(total), done, total,
+  fmt::print(stderr, "\r\033[K{:3.0f} %  {} of {} {}, {:.0f} s left",
+             100 * static_cast<double>(done) / static_cast<double>(total), done, total, what,
              elapsed * static_cast<double>(total - done) / static_cast<double>(done - *before_));
   std::fflush(stderr);
 }

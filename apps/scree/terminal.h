@@ -23,7 +23,8 @@ class Progress {
   explicit Progress(bool wanted);             // shown only if stderr is a terminal too
   ~Progress();                                // clears the line
   void update(double time, double duration);  // [s], simulated
-  void count(size_t done, size_t total);      // trajectories; what the first call tells was done before
+  // What the first call tells was done before.
+  void count(size_t done, size_t total, const char* what = "trajectories");
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 

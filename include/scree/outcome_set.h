@@ -96,4 +96,10 @@ struct OutcomeSet {
 OutcomeSet sample_outcomes(const ImpactProblem& problem, const OutcomeOptions& options = {},
                            const std::function<bool(long, long)>& progress = {});
 
+// The outcome of trajectory `index` >= 0 alone: column `index` of what sample_outcomes() draws, bit for bit, where all
+// trajectories before it end (of the persistent sampler: before it searches), with its impulses. Status `budget`: it
+// did not end within max_steps; `solver_failed`: it met a problem that Lemke's algorithm did not solve; v is then where
+// it stopped. `steps` are increments. Of the options samples, threads, paths and directions play no part.
+ImpactResult sample_outcome(const ImpactProblem& problem, const OutcomeOptions& options, long index);
+
 }  // namespace scree

@@ -41,6 +41,8 @@ bool uses_smooth_contact(IntegratorType type);  // ContactWorld::smooth in place
 void check_accuracy(IntegratorType type);       // throws InputError if it does not, names those that do
 // Throws InputError if the integrator knows no contact, or needs the derivative of the law and the law offers none.
 void check_contact(IntegratorType type, const ContactLaw& law);
+// Throws InputError if a point is deeper in the ground than `event` goes: it lets nothing out.
+void check_clear(const Model& model, const ContactWorld& world, const Eigen::VectorXd& q);
 
 // Which kinetic energy the contact forces are chosen to minimise.                                     theory (8.4)
 enum class Dissipation {
@@ -118,8 +120,8 @@ struct StepReport {
   int restarts = 0;       // stages solved again from zero forces by the projected gradient method
   double error = 0;       // [m] largest estimated error of an accepted substep, of the integrators that estimate it
   int contacts = 0;       // contacts in the ground at the end of the step
-  double penetration = 0;   // [m] deepest contact at the end of the step
-  int events = 0;           // of `event`: StepWorkspace::events()
+  double penetration = 0;  // [m] deepest contact at the end of the step
+  int events = 0;          // of `event`: StepWorkspace::events()
   std::string reason;      // of a failed step of `event`: why, in words
   bool converged() const { return status == StepStatus::converged; }
 };

@@ -28,6 +28,10 @@ class ContactLcp {
   Eigen::VectorXd to_y(const Eigen::VectorXd& v) const { return cholesky_.matrixU() * v; }
   Eigen::VectorXd to_v(const Eigen::VectorXd& y) const { return cholesky_.matrixU().solve(y); }
 
+  Eigen::MatrixXd normalised(const Eigen::MatrixXd& rows) const {  // rows L^-T
+    return cholesky_.matrixL().solve(rows.transpose()).transpose();
+  }
+
   const Eigen::MatrixXd& J() const { return J_; }  // [J_n; J_D] L^-T: unknowns x dofs
   const Eigen::MatrixXd& W() const { return W_; }  // with the block beta; without: its lower right corner from row m on
 

@@ -7,7 +7,6 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
-#include <Eigen/SVD>
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -15,9 +14,7 @@
 #include <map>
 #include <mutex>
 
-#include "impact/explorer.h"
-#include "impact/impulse_bound.h"
-#include "impact/laws.h"
+#include "impact/outcome_setup.h"
 #include "model/names.h"
 #include "scree/error.h"
 
@@ -25,17 +22,12 @@ namespace scree {
 namespace {
 
 constexpr const char* kSamplers[] = {"uniform", "persistent"};
-constexpr double kMoves = 1e-6;    // relative: slower contacts are at rest
 constexpr int kMostContacts = 60;  // of the persistent sampler's searches: one for every row of Jn and Jt
 // Of the persistent sampler (its draws: explorer.h):
 constexpr double kSearched = 0.5;  // share of the samples that searches extremes
 constexpr size_t kClimbers = 64;   // at most, best trajectories from which a direction is searched
 constexpr int kTries = 6;          // of each of them before the worse half is left
 constexpr double kNiche = 0.1;     // of |v_0|_M: nearer outcomes are not searched from twice
-
-// Seeds of trajectories: those of samples and those of searches share no numbers.
-std::uint64_t sample_stream(long index) { return 2 * static_cast<std::uint64_t>(index); }
-std::uint64_t search_stream(long index) { return 2 * static_cast<std::uint64_t>(index) + 1; }
 
 struct Tally {
   long finished = 0, unfinished = 0, failed = 0, increments = 0, at_rest = 0;
@@ -74,11 +66,9 @@ class Sampling {
       : problem_(problem),
         options_(options),
         progress_(progress),
-        system_(problem, options.friction_directions, options.separated) {
-    const double e = common_restitution(problem, 0, "an outcome set");
-    if (e > 0) blend_with_reflections(e);
+        setup_(problem, options, true),
+        system_(setup_.system) {
     choose_directions();
-    choose_step();
   }
 
   OutcomeSet run() {
@@ -94,23 +84,6 @@ class Sampling {
  private:
   int contacts() const { return system_.contacts(); }
 
-  // (1 - e) inelastic + e reflections: in the cone and within the energy, as both are convex.          theory (14.6)
-  void blend_with_reflections(double e) {
-    ImpactProblem elastic = problem_;
-    elastic.restitution.resize(0);
-    ImpactOptions law;
-    law.law = ImpactLaw::reflections;
-    const ImpactResult result = resolve_elastic(elastic, law);
-    if (result.status != ImpactStatus::resolved)
-      throw InputError(fmt::format("restitution: {}, expected 0 where reflections do not end ({})", e,
-                                   impact_status_name(result.status)));
-    restitution_ = e;
-    elastic_y_ = system_.all.to_y(result.v);
-  }
-  void blend(Eigen::Ref<Eigen::VectorXd> y) const {
-    if (restitution_ > 0) y = (1 - restitution_) * y + restitution_ * elastic_y_;
-  }
-
   // c.v = (L^-1 c).y
   void choose_directions() {
     directions_ = options_.directions;
@@ -124,30 +97,8 @@ class Sampling {
       }
       if (contacts() > kMostContacts) directions_.resize(0, problem_.dofs());
     }
-    const Eigen::LLT<Eigen::MatrixXd> cholesky(problem_.M);
-    const auto normalised = [&](const Eigen::MatrixXd& rows) {
-      if (rows.rows() == 0) return rows;
-      return Eigen::MatrixXd(cholesky.matrixL().solve(rows.transpose()).transpose());
-    };
-    directions_y_ = normalised(directions_);
-    tangents_y_ = normalised(problem_.Jt);
-    generators_ = impulse_generators(system_.all, problem_);
-    impulse_ = bound_impulse(generators_);
-  }
-
-  void choose_step() {
-    step_ = options_.step;
-    if (step_ == 0) {  // half the bound; or what would stop the softest contact alone
-      const double softest = system_.all.J().topRows(contacts()).rowwise().norm().minCoeff();
-      step_ = impulse_.exists ? impulse_.r.norm() * system_.speed : system_.speed / softest;
-    }
-    if (!(step_ > 0)) step_ = 1;  // nothing moves
-    if (options_.closing > 0) {
-      const Eigen::MatrixXd J = system_.all.J();  // psi = sigma_max(M^-1 J^T) m (1 + max mu) + 1, Algorithm 2
-      const double sigma = Eigen::JacobiSVD<Eigen::MatrixXd>(J).singularValues()(0);
-      const double mu = problem_.mu.size() > 0 ? problem_.mu.maxCoeff() : 0;
-      closing_ = options_.closing / (3 * (sigma * contacts() * (1 + mu) + 1));
-    }
+    directions_y_ = directions_;
+    if (directions_.rows() > 0) directions_y_ = system_.all.normalised(directions_);
   }
 
   template <class Body> void in_parallel(long tasks, Body&& body) {
@@ -159,7 +110,7 @@ class Sampling {
       tbb::parallel_for(
           0, options_.threads,
           [&](int) {
-            Explorer explorer(system_, options_, step_, closing_);
+            Explorer explorer(system_, options_, setup_.step, setup_.closing);
             for (long task = next++; task < tasks && !stopped_; task = next++) body(explorer, task);
           },
           tbb::simple_partitioner{});
@@ -174,26 +125,14 @@ class Sampling {
   }
 
   void count(const RouthWalker& walker, Eigen::Ref<Eigen::VectorXd> y, Tally& tally, std::vector<ContactMode>& mode) {
-    blend(y);
+    setup_.blend(y);
     ++tally.finished;
     tally.most_increments = std::max(tally.most_increments, walker.increments());
     tally.largest_impulse = std::max(tally.largest_impulse, walker.impulse());
     const double energy = y.squaredNorm();
     tally.least_energy = std::min(tally.least_energy, energy);
     tally.most_energy = std::max(tally.most_energy, energy);
-    bool rest = true;
-    const int t = problem_.tangents();
-    for (int i = 0; i < contacts(); ++i) {
-      const auto normal = system_.all.J().row(i);
-      ContactMode& m = mode[static_cast<size_t>(i)];
-      m = ContactMode::stick;
-      for (int k = t * i; k < t * (i + 1); ++k)
-        if (std::abs(tangents_y_.row(k).dot(y)) > kMoves * tangents_y_.row(k).norm() * system_.speed)
-          m = ContactMode::slide;
-      if (normal.dot(y) > kMoves * normal.norm() * system_.speed) m = ContactMode::open;
-      rest = rest && m == ContactMode::stick;
-    }
-    tally.at_rest += rest;
+    tally.at_rest += setup_.classify(y, mode);
     ++tally.modes[mode];
   }
 
@@ -226,7 +165,7 @@ class Sampling {
         found.samples.push_back(index);
         count(explorer.walker, y, found.tally, mode);
         if (keep) found.paths.push_back(path);
-        if (keep && restitution_ > 0) found.paths.back().push_back(y);
+        if (keep && setup_.restitution > 0) found.paths.back().push_back(y);
       }
       finish(explorer, found.tally);
       found.y.conservativeResize(Eigen::NoChange, found.tally.finished);
@@ -284,11 +223,11 @@ class Sampling {
     explorer.run(none, &path);
     explorer.program = kept;
     Eigen::VectorXd y = explorer.walker.y();
-    blend(y);
+    setup_.blend(y);
     OutcomeExtreme& extreme = extremes_[c];
     extreme.value = directions_y_.row(static_cast<Eigen::Index>(c)).dot(y);
     extreme.v = system_.all.to_v(y);
-    if (restitution_ > 0) path.push_back(y);
+    if (setup_.restitution > 0) path.push_back(y);
     extreme.path.clear();
     for (const Eigen::VectorXd& point : path) extreme.path.push_back(system_.all.to_v(point));
   }
@@ -344,7 +283,7 @@ class Sampling {
 
   OutcomeSet collect() {
     OutcomeSet set;
-    set.step = step_;
+    set.step = setup_.step;
     set.samples = options_.samples;
     set.interrupted = stopped_;
     Tally tally;
@@ -387,13 +326,14 @@ class Sampling {
       }
       const Eigen::VectorXd direction = directions_y_.row(static_cast<Eigen::Index>(c)).transpose();
       extreme.direction = directions_.row(static_cast<Eigen::Index>(c)).transpose();
-      extreme.bound = outer_bound(generators_, system_.all.J().topRows(contacts()), system_.y0, direction, impulse_);
+      extreme.bound =
+          outer_bound(setup_.generators, system_.all.J().topRows(contacts()), system_.y0, direction, setup_.impulse);
     }
     set.r = Eigen::VectorXd::Zero(problem_.dofs());
-    if (impulse_.exists) {
-      set.r_norm = impulse_.r.norm();
+    if (setup_.impulse.exists) {
+      set.r_norm = setup_.impulse.r.norm();
       set.impulse_bound = 2 * set.r_norm * system_.speed;
-      set.r = Eigen::LLT<Eigen::MatrixXd>(problem_.M).matrixL() * impulse_.r;
+      set.r = Eigen::LLT<Eigen::MatrixXd>(problem_.M).matrixL() * setup_.impulse.r;
     }
     return set;
   }
@@ -401,11 +341,9 @@ class Sampling {
   const ImpactProblem& problem_;
   const OutcomeOptions& options_;
   const std::function<bool(long, long)>& progress_;
-  RouthSystem system_;
-  Eigen::MatrixXd directions_, directions_y_, tangents_y_, generators_;
-  ImpulseBound impulse_;
-  double step_ = 0, closing_ = 0, restitution_ = 0;
-  Eigen::VectorXd elastic_y_;
+  OutcomeSetup setup_;
+  const RouthSystem& system_;
+  Eigen::MatrixXd directions_, directions_y_;
   std::vector<Found> found_;
   std::vector<std::vector<Climber>> climbers_;  // of every direction, best first
   std::vector<OutcomeExtreme> extremes_;
@@ -491,6 +429,13 @@ OutcomeSet sample_outcomes(const ImpactProblem& problem, const OutcomeOptions& o
   problem.validate();
   options.validate(problem);
   return Sampling(problem, options, progress).run();
+}
+
+ImpactResult sample_outcome(const ImpactProblem& problem, const OutcomeOptions& options, long index) {
+  problem.validate();
+  options.validate(problem);
+  if (index < 0) throw InputError(fmt::format("index: {}, expected at least 0", index));
+  return OutcomeDraw(problem, options).sample(options.seed, index, nullptr);
 }
 
 }  // namespace scree

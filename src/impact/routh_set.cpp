@@ -24,12 +24,14 @@ RouthWalker::RouthWalker(const RouthSystem& system) : system_(system) {
   lemke_.reserve(n);
   for (Eigen::VectorXd* x : {&q_, &z_, &covering_}) x->resize(n);
   normal_velocity_.resize(system.contacts());
+  impulses_.resize(system.all.impulses());
   start();
 }
 
 void RouthWalker::start() {
   y_ = system_.y0;
   impulse_ = 0;
+  impulses_.setZero();
   increments_ = 0;
   update();
 }
@@ -88,6 +90,13 @@ bool RouthWalker::advance(const Increment& increment) {
   if (!solve(lcp, increment)) return false;
   lcp.advance(z_.head(n), true, y_);
   impulse_ += z_.segment(m, m).sum();
+  if (one) {
+    const int k = lcp.directions();
+    impulses_(increment.contact) += z_(1);
+    impulses_.segment(system_.contacts() + k * increment.contact, k) += z_.segment(2, k);
+  } else {
+    impulses_ += z_.segment(m, lcp.impulses());
+  }
   ++increments_;
   const double before = energy_;
   update();

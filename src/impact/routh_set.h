@@ -51,6 +51,8 @@ class RouthWalker {
   const Eigen::VectorXd& y() const { return y_; }
   const Eigen::VectorXd& normal_velocity() const { return normal_velocity_; }
   double impulse() const { return impulse_; }  // [N s] total of all normals since start()
+  // [N s] since start(): lambda_n, lambda_D of all contacts, as ContactLcp orders them.
+  const Eigen::VectorXd& impulses() const { return impulses_; }
   int increments() const { return increments_; }
   double worst_residual = 0, largest_gain = 0;  // over all trajectories; gain: (K' - K)/K_0
 
@@ -60,7 +62,7 @@ class RouthWalker {
 
   const RouthSystem& system_;
   Lemke lemke_;
-  Eigen::VectorXd y_, normal_velocity_, q_, z_, covering_;
+  Eigen::VectorXd y_, normal_velocity_, q_, z_, covering_, impulses_;
   double impulse_ = 0, energy_ = 0;
   int increments_ = 0;
 };

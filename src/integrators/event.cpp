@@ -10,12 +10,12 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "integrators/flight.h"
+#include "integrators/lasting.h"
 #include "integrators/workspace.h"
 #include "math/eigen.h"
 #include "scree/error.h"
@@ -30,43 +30,63 @@ using Slot = LcpScratch::Slot;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kSafety = 0.9;           // of step sizes of flight, whose error is proportional to h^5
 constexpr double kShortest = 1e-12;       // of dt: steps that would have to be shorter fail
-constexpr double kOnSurface = 1e-3;       // of `touch`: how well lasting contacts are put on the surface
-constexpr double kSuspicious = 10;        // velocities change so much more with contact than without: Painleve?
-constexpr double kInstant = 1e-3;         // of a step: what changes nearly as much in this part of it is an impulse
 constexpr double kSlowing = 0.999;        // of intervals between impacts, from one to the next: bounces that end
+constexpr double kReached = 1e-3;         // of `touch`
 constexpr int kAtOnce = 1000;             // impacts at one time
 constexpr int kPolish = 8, kTries = 200;  // iterations to locate an event
 
-// First zero at which the cubic with values a, b and slopes da, db at s = 0 and 1 falls below zero; kNever: nowhere. A
-// pair that has just opened starts at a gap of rounding and rises.                                       theory (15.2)
-double first_fall(double a, double da, double b, double db) {
-  const double c2 = 3 * (b - a) - 2 * da - db, c3 = 2 * (a - b) + da + db;
-  const auto value = [&](double s) { return ((c3 * s + c2) * s + da) * s + a; };
-  double turns[4] = {0, 0, 0, 1};  // 0, zeros of the slope, 1
-  int count = 1;
-  const double root = c2 * c2 - 3 * c3 * da;
-  if (root >= 0) {
-    const double q = -(c2 + std::copysign(std::sqrt(root), c2));  // 3 c3 s^2 + 2 c2 s + da = 0
-    double s1 = c3 != 0 ? q / (3 * c3) : kNever, s2 = q != 0 ? da / q : kNever;
-    if (s1 > s2) std::swap(s1, s2);
-    for (const double s : {s1, s2})
-      if (s > 0 && s < 1) turns[count++] = s;
-  }
-  turns[count] = 1;
-  for (int k = 0; k < count; ++k) {
-    double high = turns[k], low = turns[k + 1];
-    const double at_low = k + 1 == count ? b : value(low);
-    if (at_low >= 0 || value(high) < at_low) continue;
-    if (value(high) <= 0) {
-      if (high == 0 && da > 0) continue;  // rounding of the sorting: it rises first
-      return high;
+// A gap over a step, 0 <= s <= 1, by its values and slopes at both ends.                                theory (15.2)
+struct Cubic {
+  Cubic(double a, double da, double b, double db)
+      : c0(a), c1(da), c2(3 * (b - a) - 2 * da - db), c3(2 * (a - b) + da + db), end(b) {
+    const double root = c2 * c2 - 3 * c3 * c1;  // of the slope c1 + 2 c2 s + 3 c3 s^2
+    if (root >= 0) {
+      const double q = -(c2 + std::copysign(std::sqrt(root), c2));
+      double s1 = c3 != 0 ? q / (3 * c3) : kNever, s2 = q != 0 ? c1 / q : kNever;
+      if (s1 > s2) std::swap(s1, s2);
+      for (const double s : {s1, s2})
+        if (s > 0 && s < 1) turns[count++] = s;
     }
-    for (int i = 0; i < 60 && low - high > 1e-16; ++i) {  // bisection: no care needed
-      const double middle = 0.5 * (high + low);
-      (value(middle) > 0 ? high : low) = middle;
-    }
-    return low;
+    turns[count] = 1;
   }
+  double value(double s) const { return s == 1 ? end : ((c3 * s + c2) * s + c1) * s + c0; }
+
+  // Where it first falls below zero; kNever: nowhere. A pair that has just opened starts at a gap of rounding and
+  // rises.
+  double first_fall() const {
+    for (int k = 0; k < count; ++k) {
+      double high = turns[k], low = turns[k + 1];
+      if (value(low) >= 0 || value(high) < value(low)) continue;
+      if (value(high) <= 0) {
+        if (high == 0 && c1 > 0) continue;  // rounding: it rises first
+        return high;
+      }
+      for (int i = 0; i < 60 && low - high > 1e-16; ++i) {
+        const double middle = 0.5 * (high + low);
+        (value(middle) > 0 ? high : low) = middle;
+      }
+      return low;
+    }
+    return kNever;
+  }
+
+  // Its first minimum between the ends if it is below `level`; kNever: none.
+  double dip_below(double level) const {
+    for (int k = 1; k < count; ++k)
+      if (value(turns[k]) < level && value(turns[k]) < value(turns[k - 1]) && value(turns[k]) < value(turns[k + 1]))
+        return turns[k];
+    return kNever;
+  }
+
+  double c0, c1, c2, c3, end;
+  double turns[4] = {0, 0, 0, 0};  // 0, zeros of the slope, 1
+  int count = 1;                   // pieces
+};
+
+// What a gap can pass without (15.2) seeing it.
+double feature_size(const Solid& solid) {
+  if (const auto* box = std::get_if<GroundBox>(&solid.shape)) return box->size.minCoeff();
+  if (const auto* field = std::get_if<std::shared_ptr<const HeightField>>(&solid.shape)) return (*field)->spacing();
   return kNever;
 }
 
@@ -84,7 +104,7 @@ class EventStepper {
     if (state_.time != c_.seen) forget();
     const double start = state_.time, end = start + options_.dt;
     look(state_, options_.dt, c_.now);
-    refuse_penetration();
+    if (penetrates()) check_clear(ws_.model, ws_.world, state_.q);
     find_lasting();
     while (report_.reason.empty()) {
       if (approaching()) {
@@ -118,14 +138,6 @@ class EventStepper {
 
   size_t solids() const { return ws_.world.environment.solids().size(); }
   int pairs() const { return static_cast<int>(ws_.world.pair_count()); }
-  std::string pair_name(int pair) const {
-    const size_t point = static_cast<size_t>(pair) / solids(), solid = static_cast<size_t>(pair) % solids();
-    return fmt::format("contact point \"{}\" and solid \"{}\"", ws_.world.points[point].name,
-                       ws_.world.environment.solids()[solid].name);
-  }
-
-  V3<double> surface_velocity(const Twist<double>& V, const V3<double>& x) const { return V.v + cross(V.w, x); }
-
   // Gaps and their rates of all pairs that something within `horizon` [s] may depend on. Leaves ws.dynamics there.
   void look(const State& state, double horizon, std::vector<Pair>& out) {
     ws_.dynamics.set_position(state.q);
@@ -139,7 +151,8 @@ class EventStepper {
       const V3<double> x = kin.R[node] * to_v3(sphere.p_B) + kin.p[node];
       const V3<double> u = surface_velocity(twists[node], x);
       const Vec3 centre = to_eigen(kin.origin + x);
-      const double reach = sphere.radius + margin + 2 * horizon * std::sqrt(dot(u, u));
+      const double speed = std::sqrt(dot(u, u));
+      const double reach = sphere.radius + margin + 2 * horizon * speed;
       for (size_t solid = 0; solid < solids(); ++solid) {
         Pair& pair = out[point * solids() + solid];
         pair.near = !(ws_.world.environment.distance_bound(solid, centre) > reach);
@@ -147,23 +160,24 @@ class EventStepper {
         const SignedDistance ground = ws_.world.environment.distance(solid, centre);
         pair.gap = ground.value - sphere.radius;
         pair.rate = dot(to_v3(ground.gradient), u);
+        pair.speed = speed;
+        pair.lever = std::sqrt(dot(x, x)) + sphere.radius;
       }
     }
   }
 
-  void refuse_penetration() const {
-    for (int k = 0; k < pairs(); ++k) {
-      const Pair& pair = c_.now[static_cast<size_t>(k)];
-      if (pair.near && pair.gap < -event_.touch)
-        throw InputError(fmt::format("event: {}: {:.3g} m deep in the ground at {:.6g} s, expected at most {:g} m",
-                                     pair_name(k), -pair.gap, state_.time, event_.touch));
-    }
+  // Steps leave nothing so deep: a state of someone else's.
+  bool penetrates() const {
+    return std::any_of(c_.now.begin(), c_.now.end(),
+                       [&](const Pair& pair) { return pair.near && pair.gap < -event_.touch; });
   }
 
+  // On the surface, or in it: what still falls has time to.
+  bool reached(const Pair& pair) const { return pair.near && pair.gap <= kReached * event_.touch; }
   bool closed(const Pair& pair) const { return pair.near && pair.gap <= event_.touch; }
   bool approaching() const {
     return std::any_of(c_.now.begin(), c_.now.end(),
-                       [&](const Pair& pair) { return closed(pair) && pair.rate < -event_.rest_speed; });
+                       [&](const Pair& pair) { return reached(pair) && pair.rate < -event_.rest_speed; });
   }
 
   // From the state alone, so that a copy of it goes on the same way.
@@ -192,7 +206,7 @@ class EventStepper {
     for (int k = 0; k < pairs(); ++k) {
       const Pair& pair = c_.now[static_cast<size_t>(k)];
       const bool lasts = closed(pair) && std::abs(pair.rate) <= event_.rest_speed;
-      if (lasts != (c_.lasts[static_cast<size_t>(k)] != 0) && !(closed(pair) && pair.rate < -event_.rest_speed))
+      if (lasts != (c_.lasts[static_cast<size_t>(k)] != 0) && !(reached(pair) && pair.rate < -event_.rest_speed))
         changed.push_back(k);
     }
     for (const int k : changed) {
@@ -246,6 +260,8 @@ class EventStepper {
     } catch (const InputError& error) {  // a law for one contact, a mass matrix that is nearly singular
       return fail(fmt::format("impact law {}: {}", impact_law_name(event_.impact.law), error.what()));
     }
+    if (result.v.size() != problem.v.size())
+      return fail(fmt::format("impact: {} velocities after it, expected {}", result.v.size(), problem.v.size()));
     record(kind, slots, problem, result);
     if (result.status != ImpactStatus::resolved || !result.v.allFinite())
       return fail(fmt::format("impact law {}: {}{}{}", impact_law_name(result.law), impact_status_name(result.status),
@@ -341,16 +357,16 @@ class EventStepper {
   void advance(double end) {
     double h = end - state_.time;
     const double shortest = std::max(kShortest * options_.dt, 4e-16 * std::abs(end));
-    if (!c_.active.empty()) h = std::min(h, options_.max_turn / std::max(largest_turn_rate(), 1e-30));
     look(state_, h, c_.now);
-    describe_lasting();
-    impulsive_ = Impulsive::unknown;
+    h = std::min(h, longest_step());
+    lasting_.begin();
     bool located = false;
     int polish = 0;
     for (int tries = 0; tries < kTries; ++tries) {
       double next = h;  // what to try instead
       if (!attempt(h, next)) {
-        if (impulsive_ == Impulsive::yes) return impact(EventKind::impact_without_collision, v_approaching_);
+        if (!c_.active.empty() && lasting_.impulsive())
+          return impact(EventKind::impact_without_collision, lasting_.approaching_velocity());
         ++report_.rejected;
         if (next < shortest) return fail(step_failure_);
         h = next;
@@ -361,15 +377,18 @@ class EventStepper {
       if (fraction < 1 && fraction * h < shortest) {
         c_.lasts[static_cast<size_t>(pair)] = 1;  // it closes again before time has moved
         c_.active.insert(std::lower_bound(c_.active.begin(), c_.active.end(), pair), pair);
-        h = end - state_.time;
         look(state_, h, c_.now);
-        describe_lasting();
+        lasting_.begin();
         located = false;
         continue;
       }
       if (fraction < 1 && (1 - fraction) * h > 1e-16 * std::abs(end)) {
         h *= fraction;
         located = true;
+        continue;
+      }
+      if (const double dip = first_dip(h); dip < 1 && !located) {  // look closer
+        h *= dip;
         continue;
       }
       if (located && polish < kPolish) {
@@ -383,19 +402,6 @@ class EventStepper {
       return accept(h, end);
     }
     fail("an event could not be located");
-  }
-
-  // Where ws.dynamics is at the state.
-  void describe_lasting() {
-    c_.lasting.clear();
-    if (c_.active.empty()) return;
-    const std::vector<Twist<double>>& twists = ws_.dynamics.impl().body_twists(state_.v.data());
-    for (const int k : c_.active) {
-      const Slot slot = contact_slot(k, ws_);
-      const V3<double> u = surface_velocity(twists[static_cast<size_t>(slot.node)], slot.surface);
-      c_.lasting.push_back(
-          {k, {slot.tangent[0], slot.tangent[1]}, {dot(slot.n, u), dot(slot.tangent[0], u), dot(slot.tangent[1], u)}});
-    }
   }
 
   // Newton's step in h towards the first closing of the pairs that are about to close.
@@ -419,8 +425,38 @@ class EventStepper {
       if (!a.near || !b.near)
         at = b.near && b.gap < 0 ? 0.5 : kNever;  // faster than it looked at the start
       else
-        at = first_fall(a.gap, h * a.rate, b.gap, h * b.rate);
+        at = Cubic(a.gap, h * a.rate, b.gap, h * b.rate).first_fall();
       if (at < first.first) first = {at, k};
+    }
+    return first;
+  }
+
+  // [s] within which gaps are what (15.2) can follow: bodies turn by max_turn, points pass half of a box or a cell of a
+  // height field. Where nothing is near any step will do.
+  double longest_step() {
+    double longest = kNever;
+    bool near = false;
+    for (int k = 0; k < pairs(); ++k) {
+      const Pair& pair = c_.now[static_cast<size_t>(k)];
+      if (!pair.near) continue;
+      near = true;
+      const double size = feature_size(ws_.world.environment.solids()[static_cast<size_t>(k) % solids()]);
+      if (pair.speed > 0) longest = std::min(longest, 0.5 * size / pair.speed);
+    }
+    turn_rate_ = largest_turn_rate();
+    if ((near || !c_.active.empty()) && turn_rate_ > 0) longest = std::min(longest, options_.max_turn / turn_rate_);
+    return longest;
+  }
+
+  // (15.2) is off by up to h^4/384 of the fourth derivative, about L w^4 of a point at the distance L that turns with
+  // w. Where a gap has a minimum within that of zero, as a part of h; kNever: nowhere.
+  double first_dip(double h) const {
+    const double turn = turn_rate_ * h, turned = turn * turn * turn * turn / 384;
+    double first = kNever;
+    for (size_t k = 0; k < c_.now.size(); ++k) {
+      const Pair &a = c_.now[k], &b = c_.then[k];
+      if (c_.lasts[k] || !a.near || !b.near || a.lever * turned <= 0.1 * event_.touch) continue;
+      first = std::min(first, Cubic(a.gap, h * a.rate, b.gap, h * b.rate).dip_below(a.lever * turned));
     }
     return first;
   }
@@ -437,13 +473,18 @@ class EventStepper {
     report_.smallest_step = std::min(report_.smallest_step, h);
     report_.largest_step = std::max(report_.largest_step, h);
     if (c_.active.empty()) ws_.contacts.clear();
+    for (Contact& contact : ws_.contacts)
+      contact.depth = -c_.now[static_cast<size_t>(contact.point) * solids() + static_cast<size_t>(contact.solid)].gap;
     ws_.dynamics.set_position(state_.q);
     tell_changes();
   }
 
   // The state after h in c_.trial. False: try `next` instead.
   bool attempt(double h, double& next) {
-    return c_.active.empty() ? attempt_flight(h, next) : attempt_lasting(h, next);
+    if (c_.active.empty()) return attempt_flight(h, next);
+    next = 0.5 * h;
+    step_failure_ = lasting_.attempt(h);
+    return step_failure_ == nullptr;
   }
 
   bool attempt_flight(double h, double& next) {
@@ -458,214 +499,11 @@ class EventStepper {
     return false;
   }
 
-  bool attempt_lasting(double h, double& next) {
-    next = 0.5 * h;
-    SubstepResult result;
-    const bool solved = solve_step(h, result);
-    report_.outer += result.outer;
-    report_.qp_iterations += result.qp_iterations;
-    ++report_.stages;
-    step_failure_ = "lasting contacts: the complementarity problem was not solved";
-    if (!solved) return false;
-    if (impulsive_ == Impulsive::unknown && find_impulsive(h)) return false;
-    report_.residual = std::max(report_.residual, result.residual);
-    store_contacts();
-    step_failure_ = fmt::format("lasting contacts cannot be kept out of the ground by {:g} m (touch)", event_.touch);
-    c_.trial.q = c_.middle.q;
-    c_.trial.v = ws_.delta / h;
-    ws_.direction = 0.5 * ws_.delta;
-    apply_displacement(ws_.model.tree(), ws_.direction.data(), c_.trial.q.data());
-    return put_on_surface(c_.trial.q) && stop_approach(c_.trial);
-  }
-
-  // Moreau's scheme: half of the way with the velocity before, impulses there, the other half with the velocity after.
-  bool solve_step(double h, SubstepResult& result) {
-    c_.middle.q = state_.q;
-    c_.middle.v = state_.v;
-    ws_.direction = 0.5 * h * state_.v;
-    apply_displacement(ws_.model.tree(), ws_.direction.data(), c_.middle.q.data());
-    const double at = options_.explicit_pd ? state_.time + 0.5 * h : state_.time + h;
-    return solve_lasting(c_.lasting, ws_.control_at(control_, at), options_, h, c_.middle, ws_, result);
-  }
-
-  // Forces of the step just solved; which contacts bore one.
-  void store_contacts() {
-    ws_.contacts.clear();
-    for (size_t i = 0; i < c_.active.size(); ++i) {
-      const Slot& slot = ws_.lcp.slots[i];
-      const double push = ws_.lcp.f(slot.column);
-      c_.pushed[static_cast<size_t>(c_.active[i])] = push > 0;
-      c_.sticks[static_cast<size_t>(c_.active[i])] =
-          push > 0 && slot.directions > 0 &&
-          ws_.lcp.z(slot.unknown + 1 + slot.directions) <= event_.rest_speed * slot.scale;  // lambda: speed of slip
-      Contact contact;
-      contact.point = slot.point;
-      contact.solid = slot.solid;
-      contact.depth = -slot.gap;
-      contact.normal = to_eigen(slot.n);
-      contact.position = to_eigen(ws_.dynamics.impl().kinematics.origin + slot.surface);
-      V3<double> force = push * slot.n;
-      for (int k = 0; k < slot.tangents; ++k) force += ws_.lcp.f(slot.column + 1 + k) * slot.tangent[k];
-      contact.force = to_eigen(force);
-      if (push > 0 || contact.depth > 0) ws_.contacts.push_back(contact);
-    }
-  }
-
-  // J, M^-1 J and J^T M^-1 J of the pairs c_.rows where ws.dynamics is. False: M is singular.
-  bool prepare_rows() {
-    const Eigen::Index nv = ws_.model.nv(), m = std::ssize(c_.rows);
-    c_.reserve(nv, m);
-    auto J = c_.J(nv, m), Y = c_.Y(nv, m);
-    if (!ws_.cholesky.factor(ws_.dynamics.mass_matrix().data())) return false;
-    for (Eigen::Index i = 0; i < m; ++i) {
-      const auto [pair, direction] = c_.rows[static_cast<size_t>(i)];
-      const Slot slot = contact_slot(pair, ws_);
-      contact_row(slot, direction == 0 ? slot.n : slot.tangent[direction - 1], ws_, J.col(i));
-      c_.excess(i) = slot.gap;
-    }
-    Y = J;
-    for (Eigen::Index i = 0; i < m; ++i) ws_.cholesky.solve(Y.col(i).data());
-    c_.W(m).noalias() = J.transpose() * Y;
-    return true;
-  }
-
-  // impulse <- W^-1 x, the smallest one where contacts are redundant, about.
-  void solve_rows(Eigen::Index m) {
-    auto W = c_.W(m);
-    W.diagonal().array() += 1e-13 * W.trace();
-    Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> factor(W);
-    c_.impulse.head(m) = c_.excess.head(m);
-    auto x = c_.impulse.head(m);
-    factor.solveInPlace(x);
-  }
-
-  // impulse: 0 <= impulse _|_ excess + W impulse >= 0
-  bool push_rows(Eigen::Index m) {
-    return ws_.lcp.lemke.solve(c_.W(m), c_.excess.head(m), c_.impulse.head(m)).solved();
-  }
-
-  // The smallest displacement, in the metric of the mass matrix, that closes the gaps of contacts that bore a force and
-  // leaves none below zero.                                                                             theory (15.5)
-  bool put_on_surface(Eigen::VectorXd& q) {
-    const double good = kOnSurface * event_.touch;
-    double last = kNever;
-    for (int iteration = 0; iteration < 12; ++iteration) {
-      ws_.dynamics.set_position(q);
-      c_.rows.clear();
-      double off = 0, deepest = 0;
-      for (const int k : c_.active) {
-        const double gap = contact_slot(k, ws_).gap;
-        deepest = std::max(deepest, -gap);
-        if (!c_.pushed[static_cast<size_t>(k)] && gap >= 0) continue;
-        c_.rows.push_back({k, 0});
-        off = std::max(off, std::abs(gap));
-      }
-      if (off <= good || !(off < last)) return deepest <= event_.touch || push_out(q);
-      last = 0.9 * off;
-      if (!prepare_rows()) return false;
-      displace(q, -1, false);
-    }
-    return push_out(q);
-  }
-
-  void take_all_normals() {
-    c_.rows.clear();
-    for (const int k : c_.active) c_.rows.push_back({k, 0});
-  }
-
-  // Not all contacts can be on the surface: out of it, then.
-  bool push_out(Eigen::VectorXd& q) {
-    for (int iteration = 0; iteration < 12; ++iteration) {
-      ws_.dynamics.set_position(q);
-      take_all_normals();
-      if (!prepare_rows()) return false;
-      if (c_.excess.head(std::ssize(c_.rows)).minCoeff() >= -kOnSurface * event_.touch) return true;
-      if (!displace(q, 1, true)) return false;
-    }
-    return false;
-  }
-
-  bool displace(Eigen::VectorXd& q, double sign, bool one_sided) {
-    const Eigen::Index nv = ws_.model.nv(), m = std::ssize(c_.rows);
-    if (!one_sided)
-      solve_rows(m);
-    else if (!push_rows(m))
-      return false;
-    ws_.direction.noalias() = sign * c_.Y(nv, m) * c_.impulse.head(m);
-    if (!(ws_.direction.array().abs() < 1).all()) return false;  // [m, rad] not a correction
-    apply_displacement(ws_.model.tree(), ws_.direction.data(), q.data());
-    return true;
-  }
-
-  // The nearest velocity, in the metric of the mass matrix, with which contacts that bore a force do not move along
-  // their normals, those that stuck not at all, and no lasting one approaches. theory (15.6)
-  bool stop_approach(State& at) {
-    const Eigen::Index nv = ws_.model.nv();
-    ws_.dynamics.set_position(at.q);
-    c_.rows.clear();
-    for (const int k : c_.active) {
-      if (!c_.pushed[static_cast<size_t>(k)]) continue;
-      c_.rows.push_back({k, 0});
-      if (!c_.sticks[static_cast<size_t>(k)]) continue;
-      const int tangents = contact_slot(k, ws_).tangents;
-      for (int t = 1; t <= tangents; ++t) c_.rows.push_back({k, t});
-    }
-    Eigen::Index m = std::ssize(c_.rows);
-    if (m > 0) {
-      if (!prepare_rows()) return false;
-      c_.excess.head(m).noalias() = c_.J(nv, m).transpose() * at.v;
-      solve_rows(m);
-      at.v.noalias() -= c_.Y(nv, m) * c_.impulse.head(m);
-    }
-    take_all_normals();
-    m = std::ssize(c_.rows);
-    if (!prepare_rows()) return false;
-    c_.excess.head(m).noalias() = c_.J(nv, m).transpose() * at.v;
-    if (c_.excess.head(m).minCoeff() >= -0.1 * event_.rest_speed) return true;
-    if (!push_rows(m)) return false;
-    at.v.noalias() += c_.Y(nv, m) * c_.impulse.head(m);
-    return true;
-  }
-
   double largest_turn_rate() {
     double largest = 0;
     for (const Twist<double>& V : ws_.dynamics.impl().body_twists(state_.v.data()))
       largest = std::max(largest, dot(V.w, V.w));
     return std::sqrt(largest);
-  }
-
-  // --- impacts without collision ---
-
-  // Where no finite force keeps the contacts closed, impulses of a step do not vanish with its length. Then, as in the
-  // inclusion with time as a state, contact-free flow of no duration makes contacts approach, and an impact follows
-  // while time stands still.                                                                            theory (15.9)
-  bool find_impulsive(double h) {
-    impulsive_ = Impulsive::no;
-    const auto jump = [&](const Eigen::VectorXd& delta, double step) {  // |v' - v|_M
-      ws_.direction = delta / step - state_.v;
-      ws_.gradient.noalias() = ws_.dynamics.mass_matrix() * ws_.direction;
-      return std::sqrt(std::max(0.0, ws_.direction.dot(ws_.gradient)));
-    };
-    const double with = jump(ws_.delta, h);
-    if (!(with > kSuspicious * jump(ws_.trial_delta, h))) return false;
-    SubstepResult result;
-    const double instant = kInstant * h;
-    if (solve_step(instant, result) && jump(ws_.delta, instant) > 0.5 * with) {
-      v_approaching_ = ws_.trial_delta / instant;  // after contact-free flow
-      if (approaches(v_approaching_)) impulsive_ = Impulsive::yes;
-    }
-    if (impulsive_ == Impulsive::no && !solve_step(h, result)) return true;  // as it was solved before
-    return impulsive_ == Impulsive::yes;
-  }
-
-  bool approaches(const Eigen::VectorXd& v) {
-    ws_.dynamics.set_position(state_.q);
-    Eigen::VectorXd row(ws_.model.nv());
-    return std::any_of(c_.active.begin(), c_.active.end(), [&](int k) {
-      const Slot slot = contact_slot(k, ws_);
-      contact_row(slot, slot.n, ws_, row);
-      return row.dot(v) < 0;
-    });
   }
 
   StepReport finish() {
@@ -689,10 +527,10 @@ class EventStepper {
   Impl& ws_;
   EventScratch& c_;
   StepReport report_;
-  std::string step_failure_;  // of the last try
-  enum class Impulsive { unknown, no, yes } impulsive_ = Impulsive::no;
-  Eigen::VectorXd v_approaching_;
-  int at_once_ = 0;  // impacts at impact_time_
+  LastingStep lasting_{control_, options_, state_, ws_, report_};
+  const char* step_failure_ = "";  // of the last try
+  double turn_rate_ = 0;           // [rad/s] of the fastest body, at the state
+  int at_once_ = 0;                // impacts at impact_time_
   double impact_time_ = kNever;
 };
 
@@ -734,19 +572,25 @@ EventScratch::EventScratch(const Model& model, const ContactWorld& world)
       v_error(model.nv()) {
   active.reserve(now.size());
   lasting.reserve(now.size());
+  lasting_end.reserve(now.size());
   rows.reserve(3 * now.size());
   changed.reserve(now.size());
 }
 
-void EventScratch::reserve(Eigen::Index nv, Eigen::Index m) {
-  const auto grow = [](Eigen::VectorXd& x, Eigen::Index size) {
-    if (x.size() < size) x.resize(2 * size);
-  };
-  grow(J_, nv * m);
-  grow(Y_, nv * m);
-  grow(W_, m * m);
-  grow(excess, m);
-  grow(impulse, m);
+void check_clear(const Model& model, const ContactWorld& world, const Eigen::VectorXd& q) {
+  Dynamics dynamics(model);
+  dynamics.set_position(q);
+  const auto& solids = world.environment.solids();
+  for (const ContactPoint& point : world.points)
+    for (size_t solid = 0; solid < solids.size(); ++solid) {
+      const double gap =
+          world.environment.distance(solid, dynamics.body_pose(point.body) * point.p_B).value - point.radius;
+      if (gap < -world.event.touch)
+        throw InputError(
+            fmt::format("event: contact point \"{}\" and solid \"{}\": {:.3g} m deep in the ground at the "
+                        "start, expected at most {:g} m",
+                        point.name, solids[solid].name, -gap, world.event.touch));
+    }
 }
 
 StepReport step_event(const Control& control, const StepOptions& options, State& state, StepWorkspace::Impl& ws) {

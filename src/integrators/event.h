@@ -18,6 +18,11 @@ struct LastingPair {
   double u[3];  // [m/s]
 };
 
+// What a first pass came to.
+struct LastingPass {
+  Eigen::VectorXd v_middle, v_end;
+};
+
 struct EventScratch {
   EventScratch(const Model& model, const ContactWorld& world);
 
@@ -26,10 +31,14 @@ struct EventScratch {
     bool near = false;  // false: too far away to matter, nothing below is meant
     double gap = 0;     // [m]
     double rate = 0;    // [m/s] of the gap
+    double speed = 0;   // [m/s] of the point
+    double lever = 0;   // [m] from the root of the model
   };
-  std::vector<Pair> now, then;             // by pair: at the state, and at the end of what is being tried
-  std::vector<int> active;                 // pairs that last: closed, neither parting nor meeting
-  std::vector<LastingPair> lasting;        // of active ones
+  std::vector<Pair> now, then;           // by pair: at the state, and at the end of what is being tried
+  std::vector<int> active;               // pairs that last: closed, neither parting nor meeting
+  std::vector<LastingPair> lasting;      // of active ones, at the state
+  std::vector<LastingPair> lasting_end;  // likewise, where a first pass ended
+  LastingPass first;
   std::vector<char> lasts;                 // by pair
   std::vector<char> pushed, sticks;        // by pair, of active ones in the try at hand: bore a force; did not slip
   std::vector<std::array<double, 3>> hit;  // by pair: times of the last impacts, newest first; NaN: none

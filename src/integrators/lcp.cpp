@@ -280,27 +280,29 @@ void report_contacts(const Problem& p, const Kinematics<double>& end) {
 }  // namespace
 
 bool solve_lasting(const std::vector<LastingPair>& pairs, const Control& control, const StepOptions& options, double h,
-                   const State& state, Impl& ws, SubstepResult& result) {
-  solve_linearised(control, options, h, state, ws);
+                   const State& state, Impl& ws, SubstepResult& result, const LastingPass* first) {
+  solve_linearised(control, options, h, state, ws, first ? &first->v_middle : nullptr);
   if (!ws.delta.allFinite()) return false;
   ws.trial_delta = ws.delta;
   const Kinematics<double>& kin = ws.dynamics.impl().kinematics;
   Problem p{.h = h, .kin = kin, .ws = ws, .lcp = ws.lcp, .lasting = true};
   const size_t solids = ws.world.environment.solids().size();
   start_slots(ws.lcp);
-  for (const LastingPair& start : pairs) {
-    const size_t point = static_cast<size_t>(start.pair) / solids, solid = static_cast<size_t>(start.pair) % solids;
+  const Eigen::VectorXd& v = first ? first->v_end : state.v;
+  for (const LastingPair& other : pairs) {
+    const size_t point = static_cast<size_t>(other.pair) / solids, solid = static_cast<size_t>(other.pair) % solids;
     const V3<double> c = centre(kin, ws.world.points[point]);
     add_slot(p, point, solid, c, ws.world.environment.distance(solid, to_eigen(kin.origin + c)));
-    // From the start to the middle as from the middle to the end.
     Slot& slot = ws.lcp.slots.back();
     Twist<double> V = {{0, 0, 0}, {0, 0, 0}};
-    for_path(ws.model.tree(), slot.node, [&](int a) { V += state.v(a) * kin.xi[static_cast<size_t>(a)]; });
+    for_path(ws.model.tree(), slot.node, [&](int a) { V += v(a) * kin.xi[static_cast<size_t>(a)]; });
     const V3<double> u = V.v + cross(V.w, slot.surface);
-    slot.turn[0] = dot(slot.n, u) - start.u[0];
-    for (int t = 0; t < slot.tangents; ++t)
-      slot.turn[t + 1] =
-          dot(slot.tangent[t], u) - std::copysign(1.0, dot(slot.tangent[t], start.tangent[t])) * start.u[t + 1];
+    const double sign = first ? -1 : 1;  // from the start to the middle, or from the middle to the end
+    slot.turn[0] = sign * (dot(slot.n, u) - other.u[0]);
+    for (int t = 0; t < slot.tangents; ++t) {
+      const double same = std::copysign(1.0, dot(slot.tangent[t], other.tangent[t]));
+      slot.turn[t + 1] = sign * (dot(slot.tangent[t], u) - same * other.u[t + 1]);
+    }
   }
   assemble(p);
   LcpScratch& c = ws.lcp;

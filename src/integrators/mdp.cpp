@@ -13,15 +13,16 @@
 namespace scree {
 
 const Eigen::MatrixXd& solve_linearised(const Control& control, const StepOptions& options, double h,
-                                        const State& state, StepWorkspace::Impl& ws) {
+                                        const State& state, StepWorkspace::Impl& ws, const Eigen::VectorXd* v_forces) {
   const Model& model = ws.model;
+  const Eigen::VectorXd& v = v_forces ? *v_forces : state.v;
   ws.dynamics.set_position(state.q);
   const Eigen::MatrixXd& M = ws.dynamics.mass_matrix();  // with rotor inertia
-  ws.dynamics.bias_force(state.v, options.gravity, ws.gradient);
+  ws.dynamics.bias_force(v, options.gravity, ws.gradient);
   ws.jacobian = M / (h * h);
   ws.gradient.noalias() -= (1 / h) * M * state.v;  // a factor behind the product would allocate it
   if (options.explicit_pd) {
-    ws.joint_forces.explicit_force(control, state.q.data(), state.v.data(), ws.force.data());
+    ws.joint_forces.explicit_force(control, state.q.data(), v.data(), ws.force.data());
     ws.gradient -= ws.force;
   } else {
     ws.delta.setZero();
@@ -38,7 +39,7 @@ const Eigen::MatrixXd& solve_linearised(const Control& control, const StepOption
     ws.jacobian.triangularView<Eigen::Upper>() += ws.joint_hessian;
     ws.jacobian.triangularView<Eigen::StrictlyLower>() += ws.joint_hessian.transpose();
   }
-  ws.lu.compute(ws.jacobian);
+  if (!v_forces) ws.lu.compute(ws.jacobian);
   ws.delta = ws.lu.solve(ws.gradient);
   ws.delta = -ws.delta;
   return M;

@@ -180,17 +180,22 @@ SubstepResult substep_rk4(const Control& control, const StepOptions& options, do
 // The step without contact forces, linear in the displacement:                                          theory (8.11)
 //   A delta = M v_n/h - C(q_n, v_n) - U',   A = M/h^2 + U''
 // Leaves A in ws.jacobian, its factors in ws.lu and the solution in ws.delta. Returns M, valid until ws.dynamics moves.
+// `v_forces`: the velocity that C and explicit control are taken at, in place of v_n; A is that of the last call then.
 const Eigen::MatrixXd& solve_linearised(const Control& control, const StepOptions& options, double h,
-                                        const State& state, StepWorkspace::Impl& ws);
+                                        const State& state, StepWorkspace::Impl& ws,
+                                        const Eigen::VectorXd* v_forces = nullptr);
 SubstepResult substep_mdp(const Control& control, const StepOptions& options, double h, State& state,
                           StepWorkspace::Impl& ws);
 SubstepResult substep_lcp(const Control& control, const StepOptions& options, double h, State& state,
                           StepWorkspace::Impl& ws);
 // A step of h in which lasting contacts do not approach and friction opposes their slip, in the middle of it: `state`
-// has the pose there, and the velocity at the start. Leaves h v in ws.delta, h times the velocity without contact in
-// ws.trial_delta, and slots with forces in ws.lcp. False: not solved.                                    theory (15.3)
+// has the pose there, and the velocity at the start. `pairs` are at the start of the step, or, in a second pass, at the
+// end of the `first`. Leaves h v in ws.delta, h times the velocity without contact in ws.trial_delta, and slots with
+// forces in ws.lcp. False: not solved.                                                                          theory
+// (15.3)
 bool solve_lasting(const std::vector<LastingPair>& pairs, const Control& control, const StepOptions& options, double h,
-                   const State& state, StepWorkspace::Impl& ws, SubstepResult& result);
+                   const State& state, StepWorkspace::Impl& ws, SubstepResult& result,
+                   const LastingPass* first = nullptr);
 // A pair where ws.dynamics is: gap, surface point, normal and tangents; and the row of its Jacobian along a direction.
 LcpScratch::Slot contact_slot(int pair, StepWorkspace::Impl& ws);
 void contact_row(const LcpScratch::Slot& slot, const V3<double>& direction, StepWorkspace::Impl& ws,

@@ -16,7 +16,10 @@ class ArrayBlock {
     const size_t offset = bytes_.size();
     bytes_.resize(offset + sizeof(T) * values.size());
     if (!values.empty()) std::memcpy(bytes_.data() + offset, values.data(), sizeof(T) * values.size());
-    const char* type = std::is_same_v<T, float> ? "f32" : std::is_same_v<T, double> ? "f64" : "u32";
+    const char* type = std::is_same_v<T, float>    ? "f32"
+                       : std::is_same_v<T, double> ? "f64"
+                       : sizeof(T) == 2            ? "u16"
+                                                   : "u32";
     return {{"type", type}, {"offset", offset}, {"count", values.size()}};
   }
   const std::string& bytes() const { return bytes_; }

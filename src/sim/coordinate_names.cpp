@@ -42,4 +42,30 @@ Names names_of(const Model& model, Names (*parts_of)(const Joint&)) {
 std::vector<std::string> position_names(const Model& model) { return names_of(model, position_parts); }
 std::vector<std::string> velocity_names(const Model& model) { return names_of(model, velocity_parts); }
 
+std::vector<std::string> position_units(const Model& model) {
+  Names units;
+  for (const Joint& joint : model.joints()) {
+    const Names more = joint.type == JointType::planar     ? Names{"m", "m", "rad"}
+                       : joint.type == JointType::ball     ? Names(4, "1")
+                       : joint.type == JointType::floating ? Names{"m", "m", "m", "1", "1", "1", "1"}
+                       : joint.type == JointType::fixed    ? Names{}
+                                                           : Names{joint.type == JointType::prismatic ? "m" : "rad"};
+    units.insert(units.end(), more.begin(), more.end());
+  }
+  return units;
+}
+
+std::vector<std::string> velocity_units(const Model& model) {
+  Names units;
+  for (const Joint& joint : model.joints()) {
+    const Names more = joint.type == JointType::planar     ? Names{"m/s", "m/s", "rad/s"}
+                       : joint.type == JointType::ball     ? Names(3, "rad/s")
+                       : joint.type == JointType::floating ? Names{"m/s", "m/s", "m/s", "rad/s", "rad/s", "rad/s"}
+                       : joint.type == JointType::fixed    ? Names{}
+                                                        : Names{joint.type == JointType::prismatic ? "m/s" : "rad/s"};
+    units.insert(units.end(), more.begin(), more.end());
+  }
+  return units;
+}
+
 }  // namespace scree

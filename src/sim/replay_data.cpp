@@ -10,7 +10,9 @@
 #include "scree/kinematics.h"
 #include "sim/array_block.h"
 #include "sim/coordinate_names.h"
+#include "sim/event_file.h"
 #include "sim/replay_contacts.h"
+#include "sim/replay_events.h"
 #include "sim/run_contacts.h"
 
 namespace scree {
@@ -36,6 +38,8 @@ void check_run(const Model& model, const Run& run, const std::string& place) {
   expect("substeps", run.substeps.size(), 1);
   expect("rejected", run.rejected.size(), 1);
   if (const auto problem = find_contact_problem(run))
+    throw InputError(fmt::format("{}: {}: {}", place, problem->path, problem->what));
+  if (const auto problem = find_event_problem(run, model.nv()))
     throw InputError(fmt::format("{}: {}: {}", place, problem->path, problem->what));
   for (size_t r = 0; r < rows; ++r)
     if (!std::isfinite(run.time[r]) || (r > 0 && run.time[r] <= run.time[r - 1]))
@@ -278,6 +282,15 @@ size_t most_frames(size_t recorded, double duration) {
   return steps < static_cast<double>(recorded) ? std::max<size_t>(2, static_cast<size_t>(steps) + 1) : recorded + 1;
 }
 
+Json describe_model(const Model& model, ArrayBlock& block, size_t mesh_bytes) {
+  const MeshTable table({&model}, block, mesh_bytes);
+  return {{"model", model.name()},
+          {"bodies", describe_bodies(model)},
+          {"shapes", describe_shapes(model, table)},
+          {"meshes", table.meshes()},
+          {"note", table.note()}};
+}
+
 std::string base64(std::string_view bytes) {
   static constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string text;
@@ -312,6 +325,7 @@ Json replay_data(const Model& model, const Run& run, const Ghost* ghost) {
     data["contact_points"] = describe_contact_points(model, run);
     data["note"] = note;
   }
+  if (!run.events.empty()) data["events"] = describe_events(run, block);
   if (ghost) data["ghost"] = describe_part(parts[1], table);
 
   // What is left for motion and plots: base64 makes 4 characters of 3 bytes; each column's entry in the JSON and its

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "scree/run.h"
+#include "sim/array_block.h"
 
 namespace scree {
 
@@ -28,6 +29,10 @@ size_t most_frames(size_t recorded, double duration);
 // and uint32 triangles; unchanged if it has already.
 TriangleMesh shrink_mesh(const TriangleMesh& mesh, size_t most_bytes);
 size_t packed_size(const TriangleMesh& mesh);  // [byte]
+
+// Bodies, shapes, meshes in at most `mesh_bytes`, and a note of what was coarsened: what every page with a 3-D view
+// has.
+nlohmann::json describe_model(const Model& model, ArrayBlock& block, size_t mesh_bytes);
 
 std::string base64(std::string_view bytes);
 

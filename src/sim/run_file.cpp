@@ -10,6 +10,7 @@
 #include "scree/run.h"
 #include "sim/build_info.h"
 #include "sim/coordinate_names.h"
+#include "sim/event_file.h"
 #include "sim/hdf5.h"
 #include "sim/run_blocks.h"
 #include "sim/run_contacts.h"
@@ -191,6 +192,8 @@ void check_lengths(const Model& model, const Run& run) {
   for (const NumberColumn& column : kNumberColumns) check(column.path, (run.*column.data).size(), 1);
   for (const IntegerColumn& column : kIntegerColumns) check(column.path, (run.*column.data).size(), 1);
   if (const auto problem = find_contact_problem(run))
+    throw InputError(fmt::format("run: {}: {}", problem->path, problem->what));
+  if (const auto problem = find_event_problem(run, model.nv()))
     throw InputError(fmt::format("run: {}: {}", problem->path, problem->what));
 }
 
@@ -428,6 +431,7 @@ void write_run(const fs::path& file, const Model& model, const Run& run) {
     write_contacts(out, run);
     write_environment(out, run.environment);
   }
+  write_events(out, run, model.nv());
   write_model(out, model);
   std::vector<std::string> settings;
   for (const auto& [name, value] : run.settings) settings.insert(settings.end(), {name, value});
@@ -442,12 +446,15 @@ LoadedRun read_run(const fs::path& file) {
   const hdf5::Reader in(file);
   if (in.has_attribute("/", "batch_version"))
     in.fail("/", "is a batch of trajectories (scree sim --batch), expected the run file of a single one");
+  if (in.has_attribute("/", "fan_version"))
+    in.fail("/", "is a fan of branches (scree sim --branches), expected the run file of a single one");
   const int format = in.integer_attribute("/", "format_version");
   if (format != kFormatVersion)
     in.fail("/", fmt::format("format_version is {}, this scree reads {}", format, kFormatVersion));
   Model model = read_model(in, file);
   Run run = read_table(in, model);
   read_contacts(in, run);
+  read_events(in, model.nv(), run);
   return {std::move(model), std::move(run)};
 }
 

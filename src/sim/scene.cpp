@@ -248,6 +248,7 @@ Scene load_scene(const fs::path& file, const SceneOverrides& overrides) {
   Model model = read_model(scene, file.parent_path(), overrides, report);
   Eigen::VectorXd q0 = model.neutral_position(), v0 = Eigen::VectorXd::Zero(model.nv());
   read_initial_state(scene, model, q0, v0);
+  const bool initial = scene.table("initial").has_value();
   Control control = read_control(scene, model, file.parent_path(), q0);
   ContactWorld world = read_contact(scene, file.parent_path(), model, std::move(environment));
   BatchVariation batch = read_batch_variation(scene, model, control, world.smooth);
@@ -261,6 +262,8 @@ Scene load_scene(const fs::path& file, const SceneOverrides& overrides) {
     scene.blame(knows_contact(options.integrator) ? "contact" : "environment",
                 [&] { check_contact(options.integrator, *world.law); });
   }
+  if (has_ground && options.integrator == IntegratorType::event)
+    scene.blame(initial ? "initial" : "model", [&] { check_clear(model, world, q0); });
   if (overrides.duration) duration = *overrides.duration;
   const double output = choose_output(file.string(), keys, overrides, duration, options);
   options.validate();

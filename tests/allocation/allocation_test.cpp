@@ -307,6 +307,41 @@ TEST(Step, AllocatesNothingWithComplementarity) {
     }
 }
 
+// Impacts and reports of events allocate; flight and lasting contacts do not.
+TEST(Step, AllocatesNothingBetweenEvents) {
+  test::ContactRobot robot("robosimian-planar");
+  robot.control.motion = robot.motion("walk");
+  StepOptions options;
+  options.integrator = IntegratorType::event;
+  options.dt = 0.002;
+  Eigen::VectorXd q = robot.stance;
+  q(robot.height_index()) += 1e-4 - robot.lowest_foot(q);
+  State state = make_state(robot.model, q, Eigen::VectorXd::Zero(robot.model.nv()));
+  StepWorkspace workspace(robot.model, robot.world);
+  const double cycle = robot.control.motion->end();
+  int lasting = 0;
+  bool converged = true;
+  while (state.time < 2 * cycle && converged) {
+    test::AllocationGuard guard;
+    const StepReport report = step(robot.model, robot.control, options, state, workspace);
+    const auto count = guard.count();
+    converged = report.converged();
+    if (state.time < cycle || report.events > 0) continue;  // warm up, or an event
+    EXPECT_EQ(count, 0) << "at " << state.time << " s";
+    lasting += report.contacts > 0;
+  }
+  EXPECT_TRUE(converged);
+  EXPECT_GT(lasting, 100);
+  // The same without contact.
+  State thrown = make_state(robot.model, q + 2 * Eigen::VectorXd::Unit(q.size(), robot.height_index()),
+                            Eigen::VectorXd::Zero(robot.model.nv()));
+  ASSERT_TRUE(step(robot.model, robot.control, options, thrown, workspace).converged());
+  test::AllocationGuard guard;
+  for (int k = 0; k < 20; ++k) converged = step(robot.model, robot.control, options, thrown, workspace).converged();
+  EXPECT_EQ(guard.count(), 0);
+  EXPECT_TRUE(converged);
+}
+
 // Problems of any size up to the largest seen, solved or not.
 TEST(Lemke, AllocatesOnlyWhenTheProblemGrows) {
   const int n = 40;

@@ -1,6 +1,7 @@
 // Writes the replays and the study the browser test opens: make_replay DIRECTORY. The motions, contacts and figures are
 // made up, not simulated: what is tested is the page. Every joint type, every shape and each kind of run the page must
 // tell apart occurs.
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <iostream>
@@ -195,6 +196,37 @@ std::shared_ptr<const HeightField> hills() {
   return std::make_shared<const HeightField>(heights, Eigen::Vector2d(-1.5, -2), 0.1);
 }
 
+// Feet that hit the ground again and again: an impact, a rest and a lift-off in turn; one impact has more contacts than
+// are listed, others no certificate or one that does not hold.
+void add_events(Run& run, size_t count) {
+  const EventKind kinds[] = {EventKind::impact, EventKind::rest, EventKind::lift_off};
+  for (size_t k = 0; k < count; ++k) {
+    Event event;
+    event.time = run.time.back() * (0.5 + static_cast<double>(k)) / static_cast<double>(count);
+    event.kind = k == 6 ? EventKind::impact_without_collision : kinds[k % 3];
+    for (int c = 0; c < (k == 3 ? 15 : 1 + static_cast<int>(k % 2)); ++c) {
+      EventContact contact;
+      contact.point = (static_cast<int>(k) + c) % 4;
+      contact.impulse = Vec3(0.3, 0.4, 2.0 + static_cast<double>(k));
+      event.contacts.push_back(contact);
+    }
+    if (event.kind == EventKind::rest) event.bounces_end = event.time + 1e-3;
+    event.law = k == 0 ? ImpactLaw::anitescu_potra : ImpactLaw::reflections;
+    event.status = k == 9 ? ImpactStatus::not_certified : ImpactStatus::resolved;
+    event.steps = static_cast<long>(k) + 1;
+    event.energy_before = 12.5;
+    event.energy_after = 12.5 - 0.25 * static_cast<double>(1 + k % 7);
+    if (k == 3 || k == 9) {
+      event.certificate.emplace();
+      event.certificate->holds = k == 3;
+      event.certificate->cap = 120;
+    }
+    run.event_row.push_back(
+        static_cast<std::uint64_t>(std::upper_bound(run.time.begin(), run.time.end(), event.time) - run.time.begin()));
+    run.events.push_back(event);
+  }
+}
+
 StudyResult study() {
   StudyResult out;
   out.name = "made-up";
@@ -258,6 +290,15 @@ void write_all(const std::filesystem::path& directory) {
   for (int k = 0; k < 3; ++k)
     run.environment.add_box({Mat3::Identity(), {0.4 + 0.15 * k, 1.0, 0.05 + 0.1 * k}}, {1.0 - 0.3 * k, 0.6, 0.1});
   write_replay(directory / "contact.html", legs, run);
+
+  Run eventful = walk(legs, 0.05, 61, 0.3);
+  eventful.environment = run.environment;
+  add_events(eventful, 24);
+  write_replay(directory / "events.html", legs, eventful);
+  eventful.events.clear();
+  eventful.event_row.clear();
+  add_events(eventful, 620);
+  write_replay(directory / "many_events.html", legs, eventful);
 
   run = walk(legs, 0.05, 41, 0.1);
   run.title = "Four legs on hills";

@@ -509,6 +509,66 @@ pageTest('ghost: without WebGL plots and readout have it', replay('ghost'), asyn
   assert.ok((await curves(page)).every((c) => c.shown === !c.dashed));
 }, {mayLogErrors: true, initScript: withoutWebGL});
 
+// --- events --------------------------------------------------------------------------------------------------------
+
+const eventRows = (page) => page.locator('#events tbody tr').evaluateAll((all) => all.map((row) => ({
+  time: row.cells[0].textContent, lines: Array.from(row.cells[1].children, (line) => line.textContent), lost: row.cells[2].textContent,
+})));
+
+pageTest('events: time, kind, contacts, impulses, law and certificate; energy lost', replay('events'), async (page) => {
+  assert.equal(await page.textContent('#events-title'), 'Events (24)');
+  assert.equal(await page.textContent('#events-note'), '');
+  const rows = await eventRows(page);
+  assert.equal(rows.length, 24);
+  assert.deepEqual(rows[0], {time: '0.062500', lines: ['impact', 'foot1 on ground: 2 N s normal, 0.5000 N s tangential',
+                                                       'anitescu-potra, 1 step; no certificate'], lost: '0.2500'});
+  assert.deepEqual(rows[1].lines, ['rest', 'foot2 on ground', 'foot3 on ground', 'last bounce by 0.1885 s']);
+  assert.equal(rows[1].lost, '');
+  assert.equal(rows[2].lines[0], 'lift-off');
+  assert.equal(rows[3].lines.length, 15, 'kind, 12 contacts, more, law');
+  assert.equal(rows[3].lines[13], 'and 3 more');
+  assert.equal(rows[3].lines[14], 'reflections, 4 steps; certified, at most 120 steps');
+  assert.equal(rows[6].lines[0], 'impact without collision');
+  assert.equal(rows[9].lines.at(-1), 'reflections, 10 steps, not certified; certificate does not hold');
+});
+
+pageTest('events: a click goes to the time and marks the row; so does playing past it', replay('events'), async (page) => {
+  const current = () => page.locator('#events tr[aria-current]').evaluateAll((all) => all.map((row) => row.cells[0].textContent));
+  assert.deepEqual(await current(), [], 'before the first');
+  await page.locator('#events td button').nth(4).click();
+  assert.equal(await clock(page), 3 * 4.5 / 24);
+  assert.deepEqual(await current(), ['0.562500']);
+  await seek(page, 3);
+  assert.deepEqual(await current(), ['2.937500']);
+});
+
+pageTest('events: marks above the slider and lines in the plots', replay('events'), async (page) => {
+  const marks = await page.evaluate(() => ['impact', 'lift-off', 'rest'].map((kind) =>
+    document.querySelector(`#event-marks .${kind}`).getAttribute('d').split('M').length - 1));
+  assert.deepEqual(marks, [8, 8, 8]);
+  assert.ok(await page.evaluate(() => document.getElementById('event-marks').getBoundingClientRect().width > 100));
+  // The plot is transparent beside the line of the first impact.
+  const [on, beside] = await page.evaluate(() => {
+    const {plot} = window.scree.plots.plots[0];
+    const {top, height} = plot.bbox;
+    const x = Math.round(plot.valToPos(0.0625, 'x', true)), y = Math.round(top + height / 2);
+    return [x, x + 4].map((at) => Array.from(plot.ctx.getImageData(at, y, 1, 1).data));
+  });
+  assert.ok(on[3] > beside[3], `${on} and ${beside}`);
+});
+
+pageTest('events: the table has the first 500 and says so', replay('many_events'), async (page) => {
+  assert.equal(await page.locator('#events tbody tr').count(), 500);
+  assert.equal(await page.textContent('#events-title'), 'Events (620)');
+  assert.equal(await page.textContent('#events-note'), 'The first 500 of 620 events.');
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+});
+
+pageTest('events: a run without has no table and no marks', replay('contact'), async (page) => {
+  assert.ok(await page.isHidden('#events'));
+  assert.ok(await page.isHidden('#event-marks'));
+});
+
 // --- the study page ------------------------------------------------------------------------------------------------
 
 const inkOfCharts = (page) => page.evaluate(() => Array.from(document.querySelectorAll('figure .plot canvas'), (canvas) => {

@@ -25,7 +25,20 @@ inline std::vector<MalformedScene> malformed_scenes() {
   const std::string field = block + "[[environment]]\nshape = \"height-field\"\n";
   std::string endless_key = "a";
   for (int k = 0; k < 1000000; ++k) endless_key += ".a";
+  const std::string event = plane + "[step]\nintegrator = \"event\"\n[contact.impact]\n";  // 7 lines
   return {
+      {"event_deep", plane + "[step]\nintegrator = \"event\"\n", ":1: model: event: contact point "},
+      {"event_deep_pose",
+       plane + "[initial.position]\nbase = [0, 0, 0.2, 1, 0, 0, 0]\n[step]\nintegrator = \"event\"\n",
+       ": initial: event: contact point "},
+      {"event_restitution", event + "restitution = 1.5\n", ":8: contact.impact.restitution: event: restitution is 1.5"},
+      {"event_law", event + "law = \"poison\"\n",
+       ":8: contact.impact.law: unknown impact law \"poison\", did you mean"},
+      {"event_reflections", event + "law = \"reflections\"\nrestitution = 0.5\n", ":9: contact.impact.restitution: "},
+      {"event_touch", event + "touch = 0\n", ":8: contact.impact.touch: event: touch is 0, expected"},
+      {"event_rest_speed", event + "rest_speed = nan\n", ":8: contact.impact.rest_speed: "},
+      {"event_key", event + "restituton = 0\n", ":8: contact.impact.restituton: unknown key, did you mean"},
+      {"event_budget", event + "max_events = 2.5\n", ":8: contact.impact.max_events: 2.5, expected a whole number"},
       {"empty", "", ": required key \"model\" is missing"},
       {"no_duration", "model = \"pendulum.urdf\"\n", ": required key \"duration\" is missing"},
       {"syntax", head + "[step\n", ":3:6: "},

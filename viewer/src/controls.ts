@@ -79,7 +79,7 @@ export function markSteps(replay: Replay): void {
   element('track').title = `Marked: ${divided.length + failed.length} rows with subdivided steps, ${failed.length} of them after rejected tries`;
 }
 
-const metres = (x: number): string => `${Number(x.toPrecision(3))} m`;
+export const metres = (x: number): string => `${Number(x.toPrecision(3))} m`;
 
 export function connectContacts(view: View): () => void {
   const info = element('contact-info'), tip = element('tip'), canvas = element('view');
@@ -128,7 +128,7 @@ export function connectView(view: View): void {
   for (const layer of ['collision', 'frames', 'trail', 'forces'] as Layer[]) toggleButton(layer, (on) => view.setLayer(layer, on));
 }
 
-export function connectKeys(player: Player, timeline: Timeline, theme: Theme): void {
+export function connectKeys(player: Player, timeline: Timeline, theme: Theme, more: Record<string, () => void>): void {
   const actions: Record<string, (event: KeyboardEvent) => void> = {
     ' ': () => player.toggle(),
     ArrowLeft: (event) => player.step(event.shiftKey ? -10 : -1),
@@ -141,14 +141,13 @@ export function connectKeys(player: Player, timeline: Timeline, theme: Theme): v
     f: () => element('fit').click(),
     c: () => element('follow').click(),
     d: () => theme.toggle(),
-    g: () => element('ghost').click(),
-    b: () => element('beside').click(),
+    ...more,
   };
   window.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     const target = event.target as HTMLElement;
     // Keys a focused control uses itself stay its own; the time slider takes part, so that a key means one frame.
-    if (target.tagName === 'SELECT' || (event.key === ' ' && /^(BUTTON|SUMMARY|INPUT)$/.test(target.tagName) && target.id !== 'scrub'))
+    if (target.tagName === 'SELECT' || (target as HTMLInputElement).type === 'number' || (event.key === ' ' && /^(BUTTON|SUMMARY|INPUT)$/.test(target.tagName) && target.id !== 'scrub'))
       return;
     const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!action) return;

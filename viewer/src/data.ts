@@ -2,7 +2,7 @@
 
 export type Vec3 = [number, number, number];
 
-interface ArrayRef { type: 'f32' | 'f64' | 'u32'; offset: number; count: number }
+export interface ArrayRef { type: 'f32' | 'f64' | 'u32' | 'u16'; offset: number; count: number }
 
 export interface Body { name: string; parent: number; mass: number; com: Vec3 }
 
@@ -21,7 +21,7 @@ export interface Shape {
 }
 
 // A solid of the environment.
-interface SolidOf<Array> {
+export interface SolidOf<Array> {
   name: string;
   type: 'plane' | 'box' | 'height_field';
   point?: Vec3;   // plane
@@ -50,6 +50,28 @@ interface ContactTable<Indices, Numbers> {
   depth: Numbers;
 }
 export type Contacts = ContactTable<Uint32Array, Float32Array>;
+
+export interface EventRow {
+  time: number;
+  kind: string;
+  contacts: { point: string; solid: string; normal: number; tangential: number }[];  // impulses [N s]
+  more?: number;          // contacts not listed
+  bounces_end?: number;   // [s]
+  // of impacts
+  law?: string;
+  status?: string;
+  steps?: number;
+  energy?: [number, number];  // [J] before, after
+  certificate?: { holds: boolean; cap: number | null };
+}
+
+interface EventList<Times, Kinds> {
+  count: number;
+  time: Times;  // of the first ones
+  kind: Kinds;  // 0 impact, 1 lift-off, 2 rest
+  table: EventRow[];
+}
+export type Events = EventList<Float64Array, Uint32Array>;
 
 interface SeriesTable<Array> {
   stride: number;
@@ -92,6 +114,7 @@ interface Header extends RunHeader {
   environment?: SolidOf<ArrayRef>[];  // absent: a run without contact
   contact_points?: ContactPoint[];
   contacts?: ContactTable<ArrayRef, ArrayRef>;
+  events?: EventList<ArrayRef, ArrayRef>;
   data: string;
 }
 
@@ -109,23 +132,38 @@ export interface Replay extends RunData {
   version: number;
   note: string;
   contact?: { environment: Solid[]; points: ContactPoint[]; contacts: Contacts };
+  events?: Events;
   ghost?: RunData;
+}
+
+// The base64 block of arrays of a page.
+export class Arrays {
+  private readonly buffer: ArrayBuffer;
+
+  constructor(base64: string) {
+    const text = atob(base64);
+    const bytes = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; ++i) bytes[i] = text.charCodeAt(i);
+    this.buffer = bytes.buffer;
+  }
+
+  f32(ref: ArrayRef): Float32Array { return new Float32Array(this.buffer, ref.offset, ref.count); }
+  f64(ref: ArrayRef): Float64Array { return new Float64Array(this.buffer, ref.offset, ref.count); }
+  u32(ref: ArrayRef): Uint32Array { return new Uint32Array(this.buffer, ref.offset, ref.count); }
+  u16(ref: ArrayRef): Uint16Array { return new Uint16Array(this.buffer, ref.offset, ref.count); }
 }
 
 export function decode(json: string): Replay {
   const header = JSON.parse(json) as Header;
-  const text = atob(header.data);
-  const bytes = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; ++i) bytes[i] = text.charCodeAt(i);
-
-  const f32 = (ref: ArrayRef) => new Float32Array(bytes.buffer, ref.offset, ref.count);
-  const f64 = (ref: ArrayRef) => new Float64Array(bytes.buffer, ref.offset, ref.count);
-  const u32 = (ref: ArrayRef) => new Uint32Array(bytes.buffer, ref.offset, ref.count);
+  const arrays = new Arrays(header.data);
+  const f32 = (ref: ArrayRef) => arrays.f32(ref);
+  const f64 = (ref: ArrayRef) => arrays.f64(ref);
+  const u32 = (ref: ArrayRef) => arrays.u32(ref);
   const column = (ref: ArrayRef): Column => (ref.type === 'f64' ? f64(ref) : f32(ref));
 
   const maybe = (ref: ArrayRef | undefined) => (ref ? column(ref) : undefined);
 
-  const { meshes: stored, series: _series, frames: _frames, environment, contact_points: points, contacts, ghost, data: _data, ...rest } = header;
+  const { meshes: stored, series: _series, frames: _frames, environment, contact_points: points, contacts, events, ghost, data: _data, ...rest } = header;
   const meshes = stored.map((m) => ({ vertices: f32(m.vertices), triangles: u32(m.triangles) }));
   const motion = ({ series, frames }: RunHeader) => ({
     meshes,
@@ -159,6 +197,7 @@ export function decode(json: string): Replay {
         position: f32(contacts.position), force: f32(contacts.force), depth: f32(contacts.depth),
       },
     },
+    events: events && { ...events, time: f64(events.time), kind: u32(events.kind) },
     ghost: ghost && { ...ghost, ...motion(ghost) },
   };
 }

@@ -1,4 +1,4 @@
-// The second run in the 3-D view: all its bodies translucent, in one colour, without shadows.
+// Another motion in the 3-D view, such as a second run: all its bodies translucent, in one colour, without shadows.
 import * as THREE from 'three';
 import { Bounds } from './bounds';
 import { cssColour } from './colour';
@@ -26,7 +26,8 @@ export class GhostLayer {
   private readonly sticks: THREE.LineSegments<THREE.BufferGeometry, THREE.LineBasicMaterial>;
   private readonly colours: { color: THREE.Color }[] = [];
 
-  constructor(private readonly motion: Motion, factory: ShapeFactory, start: THREE.Box3, modelSize: number) {
+  constructor(private readonly motion: Motion, factory: ShapeFactory, start: THREE.Box3, modelSize: number,
+              private readonly colour = '--ghost', private readonly rank = 0) {
     const { run } = motion;
     this.bounds = new Bounds(run, motion);
     const size = (box: THREE.Box3) => box.getSize(new THREE.Vector3());
@@ -73,13 +74,14 @@ export class GhostLayer {
   }
 
   applyTheme(): void {
-    for (const material of this.colours) material.color = cssColour('--ghost');
+    for (const material of this.colours) material.color = cssColour(this.colour);
   }
 
   // Depth first, then colour: what lies behind its own front is not seen, so that overlapping links do not add up. Where
-  // it coincides with the run it lies behind it, whose own offsets reach 4 and 16.
+  // it coincides with the run it lies behind it, whose own offsets reach 4 and 16; behind ghosts of lower rank, too.
   private addMesh(body: number, make: (material: THREE.Material) => THREE.Mesh): void {
-    const behind = { polygonOffset: true, polygonOffsetFactor: 6 + 2 * (body % 3), polygonOffsetUnits: 24 + 8 * (body % 3),
+    const place = 3 + (body % 3) + 3 * this.rank;
+    const behind = { polygonOffset: true, polygonOffsetFactor: 2 * place, polygonOffsetUnits: 8 * place,
                      transparent: true, side: THREE.DoubleSide };
     const depth = make(new THREE.MeshBasicMaterial({ ...behind, colorWrite: false }));
     const material = new THREE.MeshStandardMaterial({ ...behind, roughness: 0.8, metalness: 0, opacity: OPACITY, depthWrite: false });

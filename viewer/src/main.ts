@@ -2,6 +2,7 @@
 import { ComparePanel, Comparison } from './compare';
 import { connectContacts, connectKeys, connectView, describeScale, element, markSteps, Timeline, toggleButton } from './controls';
 import { decode, describeRows, lastTime, type Replay, type RunData } from './data';
+import { EventTable, markEvents } from './events';
 import { Motion } from './motion';
 import { Player } from './player';
 import { Plots } from './plots';
@@ -72,6 +73,7 @@ function fillTexts(replay: Replay): void {
     `3\u2011D view: ${describeRows(frames.stride, recorded)} (${frames.time.length} frames, at most 60 per second), first and last included; in between positions are interpolated.`,
     `Plots: ${describeRows(series.stride, recorded)} (${series.time.length} points), first and last included.`,
     series.stride > 1 ? `Iterations, substeps, rejected tries${replay.contact ? ', forces, penetration' : ''} and residual are the largest of the rows each point stands for.` : '',
+    replay.events ? 'Marks above the slider: impacts (pink), lift\u2011off (blue-green), contacts that come to rest (grey). Lines in the plots: impacts and lift\u2011off.' : '',
     replay.note,
     ...(replay.ghost ? describeGhost(replay, replay.ghost) : []),
   ];
@@ -101,8 +103,10 @@ const view = makeView(replay, motion, ghost);
 const player = new Player(replay.frames.time, () => update());
 const timeline = new Timeline(player);
 markSteps(replay);
+markEvents(replay);
 const plots = new Plots(element('plots'), replay, (t) => player.seek(t));
 const showContacts = view && connectContacts(view);
+const eventTable = replay.events && new EventTable(replay.events, (t) => player.seek(t));
 const panel = comparison && new ComparePanel(replay, replay.ghost!, comparison, view?.ghostDistance);
 const theme = new Theme((dark) => {
   element('theme').setAttribute('aria-pressed', String(dark));
@@ -116,6 +120,7 @@ function update(): void {
   view?.setTime(player.time);
   showContacts?.();
   panel?.setTime(player.time);
+  eventTable?.setTime(player.time);
 }
 
 function connectGhost(): void {
@@ -137,7 +142,7 @@ if (view) {
   element('scale').textContent = describeScale(view);
 }
 if (ghost) connectGhost();
-connectKeys(player, timeline, theme);
+connectKeys(player, timeline, theme, { g: () => element('ghost').click(), b: () => element('beside').click() });
 theme.apply();
 update();
 

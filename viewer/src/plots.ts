@@ -1,7 +1,8 @@
 // Plots over time: a line at the current time in each, click to seek, drag to zoom all of them.
 import uPlot from 'uplot';
 import { curveColour, format, padded, plainAxis, tickTexts } from './charts';
-import { nearestIndex, type Column, type Replay, type RunData } from './data';
+import { nearestIndex, type Column, type Events, type Replay, type RunData } from './data';
+import { css } from './theme';
 
 interface Curve {
   label: string;
@@ -24,9 +25,26 @@ const SHORT_LABEL = 9;     // [letters] that leave room for three columns in a l
 const FIRST_SHOWN = 8;     // positions drawn before the user picks
 
 const DASH = [5, 4];       // [px] of the second run
+const EVENT_STRENGTH = 0.35;
 const ROUNDING = 1e-6;     // of the length: accumulated times of runs that end together
 
 const colour = (curve: Curve): string => curveColour(curve.colour);
+
+// Lines at impacts and lift-offs, behind the curves. What falls on the same pixel is drawn once.
+function drawEvents(plot: uPlot, events: Events): void {
+  const { left, top, width, height } = plot.bbox;
+  const context = plot.ctx;
+  context.save();
+  context.globalAlpha = EVENT_STRENGTH;
+  for (const [kind, name] of [[1, '--event-lift-off'], [0, '--event-impact']] as const) {
+    const places = new Set<number>();
+    for (let k = 0; k < events.time.length; ++k)
+      if (events.kind[k] === kind) places.add(Math.round(plot.valToPos(events.time[k], 'x', true)));
+    context.fillStyle = css(name);
+    for (const x of places) if (x >= left && x <= left + width) context.fillRect(x, top, Math.max(1, uPlot.pxRatio), height);
+  }
+  context.restore();
+}
 
 // The series' times of both runs. The plots end where the first run does.
 class Times {
@@ -58,7 +76,7 @@ class TimePlot {
   private time = 0;
 
   constructor(readonly root: HTMLElement, private readonly options: PlotOptions, private readonly times: Times,
-              seek: (t: number) => void, ghostShown: boolean) {
+              seek: (t: number) => void, ghostShown: boolean, private readonly events: Events | undefined) {
     this.ghostShown = ghostShown;
     root.append(this.legend());
     const holder = document.createElement('div');
@@ -206,7 +224,10 @@ class TimePlot {
         label: `${curves[g.curve].label}, ghost`, stroke: () => colour(curves[g.curve]), width: 1.25, dash: DASH, paths,
         points: { show: g.values.length < 2 }, show: this.ghostShown,
       }))],
-      hooks: { setScale: [() => { if (this.plot) this.moveLine(); }] },
+      hooks: {
+        setScale: [() => { if (this.plot) this.moveLine(); }],
+        drawAxes: this.events ? [(plot) => drawEvents(plot, this.events!)] : [],
+      },
     };
   }
 
@@ -230,7 +251,8 @@ class PositionPlots {
   private ghostShown = true;
 
   constructor(root: HTMLElement, private readonly title: string, private readonly unit: string,
-              private readonly curves: Curve[], private readonly times: Times, private readonly seek: (t: number) => void) {
+              private readonly curves: Curve[], private readonly times: Times, private readonly seek: (t: number) => void,
+              private readonly events: Events | undefined) {
     this.picker.className = 'picker';
     root.append(this.place, this.picker);
     this.picker.hidden = curves.length <= FIRST_SHOWN;
@@ -273,7 +295,7 @@ class PositionPlots {
     this.picker.firstElementChild!.textContent = `Showing ${chosen.length} of ${this.curves.length}: choose`;
     this.plot?.destroy();
     this.plot = new TimePlot(this.place, { title: this.title, unit: this.unit, curves: chosen },
-                             this.times, this.seek, this.ghostShown);
+                             this.times, this.seek, this.ghostShown, this.events);
     this.plot.setTime(this.time);
   }
 }
@@ -291,7 +313,7 @@ export class Plots {
     const times = new Times(s.time, g?.time);
     const add = (options: Omit<PlotOptions, 'curves'>, columns: [string, Column, Column | undefined][]) => {
       const curves = columns.map(([label, values, other], k) => ({ label, values, colour: k, ghost: other }));
-      this.plots.push(new TimePlot(section(root), { ...options, curves }, times, seek, true));
+      this.plots.push(new TimePlot(section(root), { ...options, curves }, times, seek, true, replay.events));
     };
     add({ title: 'Energy', unit: 'J' },
         [['kinetic', s.kinetic_energy, g?.kinetic_energy], ['potential', s.potential_energy, g?.potential_energy],
@@ -300,7 +322,7 @@ export class Plots {
       const same = (name: string) => ghost?.positions.findIndex((p) => p.name === name && p.unit === unit) ?? -1;
       const curves = replay.positions.flatMap((p, k) =>
         p.unit === unit ? [{ label: p.name, values: s.positions[k], colour: 0, ghost: g?.positions[same(p.name)] }] : []);
-      if (curves.length > 0) this.plots.push(new PositionPlots(section(root), title, unit, curves, times, seek));
+      if (curves.length > 0) this.plots.push(new PositionPlots(section(root), title, unit, curves, times, seek, replay.events));
     };
     const single = (title: string, unit: string, label: string, name: SingleColumn, steps = false) => {
       const values = s[name];

@@ -45,6 +45,8 @@ export class View {
   private readonly ground: Ground | undefined;
   private readonly contacts: ContactLayer | undefined;
   private readonly ghost: GhostLayer | undefined;
+  private companions: GhostLayer[] = [];  // further motions, beside the ghost of a second run
+  private readonly factory: ShapeFactory;
   private readonly bounds: Bounds;
   private readonly centre = new THREE.Vector3();
   private readonly motionBox: THREE.Box3;
@@ -86,7 +88,7 @@ export class View {
     this.layers = { collision: new THREE.Group(), frames: new THREE.Group(), trail: new THREE.Group(),
                     forces: this.contacts?.arrows ?? new THREE.Group() };
     this.scene.add(...this.bodies, ...Object.values(this.layers));
-    const factory = new ShapeFactory(replay, 12 * scale);
+    const factory = this.factory = new ShapeFactory(replay, 12 * scale);
     this.addShapes(shapes, factory);
     for (const layer of Object.values(this.layers)) layer.visible = false;
     this.layers.forces.visible = this.contacts !== undefined;
@@ -147,6 +149,7 @@ export class View {
     }
     this.contacts?.setTime(t, this.bodies);
     this.ghost?.setTime(t);
+    for (const companion of this.companions) companion.setTime(t);
     this.updateSticks();
     this.requestRender();
   }
@@ -178,13 +181,43 @@ export class View {
 
   setLayer(layer: Layer, on: boolean): void {
     this.layers[layer].visible = on;
-    if (layer === 'trail') this.ghost?.showPath(on);
+    if (layer === 'trail') for (const ghost of [this.ghost, ...this.companions]) ghost?.showPath(on);
     this.requestRender();
   }
 
   setGhost(on: boolean): void {
     if (this.ghost) this.ghost.objects.visible = on;
     this.requestRender();
+  }
+
+  // Motions of the same model, translucent, each in a colour of the style sheet; in place of those before.
+  setCompanions(motions: { motion: Motion; colour: string }[]): void {
+    for (const companion of this.companions) this.scene.remove(companion.objects);
+    const start = this.bounds.at([this.time]);
+    this.companions = motions.map(({ motion, colour }, k) => new GhostLayer(motion, this.factory, start, this.modelSize, colour, k));
+    for (const companion of this.companions) {
+      companion.applyTheme();
+      companion.setTime(this.time);
+      companion.showPath(this.layers.trail.visible);
+      this.scene.add(companion.objects);
+    }
+    this.requestRender();
+  }
+
+  get companionCount(): number {
+    return this.companions.length;
+  }
+
+  // What Fit frames contains these motions, too.
+  frame(motions: Motion[]): void {
+    for (const motion of motions) this.motionBox.union(new Bounds(this.replay, motion).at(sampleTimes(this.replay)));
+  }
+
+  // The poses of the motion were replaced by others.
+  motionChanged(): void {
+    this.trailLine.geometry.dispose();
+    this.trailLine.geometry = this.trailGeometry();
+    this.setTime(this.time);
   }
 
   // Beside the run, or at its own place; a ghost that went out of sight is brought back into it.
@@ -225,6 +258,7 @@ export class View {
     this.ground?.applyTheme();
     this.contacts?.applyTheme();
     this.ghost?.applyTheme();
+    for (const companion of this.companions) companion.applyTheme();
     this.sticks.material.color = cssColour('--muted');
     const mark = cssColour('--accent');
     this.trailLine.material.color = mark;

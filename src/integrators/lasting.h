@@ -1,0 +1,59 @@
+// A step of `event` in which closed contacts last.                                                        theory (15.3)
+#pragma once
+
+#include "integrators/workspace.h"
+
+namespace scree {
+
+inline V3<double> surface_velocity(const Twist<double>& V, const V3<double>& x) { return V.v + cross(V.w, x); }
+
+// The contacts are ws.event.active; the state after a try is ws.event.trial, forces are in ws.contacts.
+class LastingStep {
+ public:
+  LastingStep(const Control& control, const StepOptions& options, const State& state, StepWorkspace::Impl& ws,
+              StepReport& report)
+      : control_(control),
+        options_(options),
+        event_(ws.world.event),
+        state_(state),
+        ws_(ws),
+        c_(ws.event),
+        report_(report),
+        first_(ws.event.first) {}
+
+  void begin();                   // with ws.dynamics at the state
+  const char* attempt(double h);  // why it failed; null: it did not
+  // The last attempt failed because no finite force keeps the contacts closed, and with what velocity they approach
+  // then.
+  bool impulsive() const { return impulsive_ == Impulsive::yes; }
+  const Eigen::VectorXd& approaching_velocity() const { return v_approaching_; }
+
+ private:
+  bool solve_step(double h, SubstepResult& result);
+  void store_contacts();
+  bool prepare_rows();
+  void solve_rows(Eigen::Index m);
+  bool push_rows(Eigen::Index m);
+  bool put_on_surface(Eigen::VectorXd& q);
+  void take_all_normals();
+  bool push_out(Eigen::VectorXd& q);
+  bool displace(Eigen::VectorXd& q, double sign, bool one_sided);
+  bool stop_approach(State& at);
+  bool find_impulsive(double h, const Control& control);
+  bool shorten_flow();
+  void set_end(double h);
+  void describe(const Eigen::VectorXd& v);
+
+  const Control& control_;
+  const StepOptions& options_;
+  const EventOptions& event_;
+  const State& state_;
+  StepWorkspace::Impl& ws_;
+  EventScratch& c_;
+  StepReport& report_;
+  enum class Impulsive { unknown, no, yes } impulsive_ = Impulsive::no;
+  Eigen::VectorXd v_approaching_;
+  LastingPass& first_;
+};
+
+}  // namespace scree
