@@ -738,28 +738,40 @@ TEST(Inclusion, PointsThatCannotMoveTakeNoImpulse) {
   EXPECT_TRUE(same_bits(state.q, free.q) && same_bits(state.v, free.v));
 }
 
-// Contact-free: a hanging chain with control against rk4 at steps of 0.1 ms, whose error is 1e-10 or less here.
+// Contact-free: a hanging chain with control, and a body that tumbles in space, against rk4 at steps of 0.1 ms, whose
+// error is 1e-10 or less here.
 TEST(Inclusion, FliesAsRungeKuttaDoesWithSmallSteps) {
   Random random(5);
-  const Model model = rods(3, false, 0, random);
-  ContactWorld world;
-  Control control(model);
+  const Model chain = rods(3, false, 0, random), body = spheres(random);
+  const ContactWorld world;
+  Control control(chain);
   control.kp.setConstant(8);
   control.kd.setConstant(0.3);
   control.torque << 0.5, -0.2, 0.1;
-  State state = make_state(model, Eigen::Vector3d(0.3, -0.4, 0.2), Eigen::Vector3d(1, -2, 3)), reference = state;
-  Inclusion inclusion(model, world, control, {});
-  const InclusionStep flight = inclusion.advance(state, 0.5);
-  ASSERT_TRUE(flight.advanced()) << flight.reason;
-  EXPECT_EQ(flight.dt, 0.5);
-  StepOptions options;
-  options.integrator = IntegratorType::rk4;
-  options.dt = 1e-4;
-  StepWorkspace workspace(model);
-  for (int k = 0; k < 5000; ++k) ASSERT_TRUE(step(model, control, options, reference, workspace).converged());
-  // Some hundred substeps of 1e-10 each, which grow by a factor of 10 at most.
-  EXPECT_LE((state.q - reference.q).cwiseAbs().maxCoeff(), 1e-7);
-  EXPECT_LE((state.v - reference.v).cwiseAbs().maxCoeff(), 1e-7);
+  Eigen::VectorXd tumbling(6);
+  tumbling << 0.3, -0.2, 1, 4, -3, 5;
+  struct Flight {
+    const Model& model;
+    Control control;
+    State start;
+  };
+  for (const Flight& f :
+       {Flight{chain, control, make_state(chain, Eigen::Vector3d(0.3, -0.4, 0.2), Eigen::Vector3d(1, -2, 3))},
+        Flight{body, Control(body), make_state(body, body.neutral_position(), tumbling)}}) {
+    State state = f.start, reference = f.start;
+    Inclusion inclusion(f.model, world, f.control, {});
+    const InclusionStep flight = inclusion.advance(state, 0.5);
+    ASSERT_TRUE(flight.advanced()) << flight.reason;
+    EXPECT_NEAR(flight.dt, 0.5, kRounding);
+    StepOptions options;
+    options.integrator = IntegratorType::rk4;
+    options.dt = 1e-4;
+    StepWorkspace workspace(f.model);
+    for (int k = 0; k < 5000; ++k) ASSERT_TRUE(step(f.model, f.control, options, reference, workspace).converged());
+    // Some hundred substeps of 1e-10 each, which grow by a factor of 10 at most.
+    EXPECT_LE((state.q - reference.q).cwiseAbs().maxCoeff(), 1e-7);
+    EXPECT_LE((state.v - reference.v).cwiseAbs().maxCoeff(), 1e-7);
+  }
 }
 
 // Same seed, same bits; another seed, another of the solutions.
