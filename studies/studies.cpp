@@ -46,6 +46,8 @@ const std::vector<Study>& studies() {
        study_event_robosimian_step},
       {"event-agreement", "Impacts at their times against steps of 0.1 ms on stiff ground: dropped boxes, squats",
        study_event_agreement},
+      {"event-inclusion", "Impacts with time as a state: the flow of a falling ball (section 7.3, Fig. 7.4)",
+       study_event_inclusion},
   };
   return all;
 }
