@@ -31,7 +31,6 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kSafety = 0.9;      // of step sizes of flight, whose error is proportional to h^5
 constexpr double kShortest = 1e-12;  // of dt: steps that would have to be shorter fail
 constexpr double kSlowing = 0.999;   // of intervals between impacts, from one to the next: bounces that end
-constexpr double kReached = 1e-3;    // of `touch`
 constexpr int kAtOnce = 1000;        // impacts at one time
 constexpr int kShrinks = 12, kPolish = 8, kTries = 200;  // iterations to locate an event
 
@@ -143,6 +142,9 @@ class EventStepper {
     ws_.dynamics.set_position(state.q);
     const Kinematics<double>& kin = ws_.dynamics.impl().kinematics;
     const std::vector<Twist<double>>& twists = ws_.dynamics.impl().body_twists(state.v.data());
+    const double far = std::sqrt(dot(kin.origin, kin.origin));
+    c_.rounding = 1e-7 * event_.touch + 2e-16 * far;
+    c_.on_surface = 1e-3 * event_.touch + 4e-16 * far;
     const double fall = options_.gravity.norm() * horizon * horizon;
     const double margin = 2 * std::max(event_.touch, event_.simultaneous) + fall;
     for (size_t point = 0; point < ws_.world.points.size(); ++point) {
@@ -172,12 +174,10 @@ class EventStepper {
                        [&](const Pair& pair) { return pair.near && pair.gap < -event_.touch; });
   }
 
-  // On the surface, or in it: what still falls has time to.
-  bool reached(const Pair& pair) const { return pair.near && pair.gap <= kReached * event_.touch; }
-  bool closed(const Pair& pair) const { return pair.near && pair.gap <= event_.touch; }
+  bool closed(const Pair& pair) const { return pair.near && pair.gap <= c_.on_surface; }
   bool approaching() const {
     return std::any_of(c_.now.begin(), c_.now.end(),
-                       [&](const Pair& pair) { return reached(pair) && pair.rate < -event_.rest_speed; });
+                       [&](const Pair& pair) { return closed(pair) && pair.rate < -event_.rest_speed; });
   }
 
   // From the state alone, so that a copy of it goes on the same way.
@@ -206,7 +206,7 @@ class EventStepper {
     for (int k = 0; k < pairs(); ++k) {
       const Pair& pair = c_.now[static_cast<size_t>(k)];
       const bool lasts = closed(pair) && std::abs(pair.rate) <= event_.rest_speed;
-      if (lasts != (c_.lasts[static_cast<size_t>(k)] != 0) && !(reached(pair) && pair.rate < -event_.rest_speed))
+      if (lasts != (c_.lasts[static_cast<size_t>(k)] != 0) && !(closed(pair) && pair.rate < -event_.rest_speed))
         changed.push_back(k);
     }
     for (const int k : changed) {
@@ -382,9 +382,10 @@ class EventStepper {
         located = false;
         continue;
       }
-      if (fraction < 1 && (1 - fraction) * h > 1e-16 * std::abs(end)) {
+      if (fraction < 1 && (1 - fraction) * h > 1e-16 * std::abs(end) &&
+          c_.then[static_cast<size_t>(pair)].gap < -c_.rounding) {
         located = ++shrinks <= kShrinks;
-        h *= located ? fraction : 0.5;  // the cubic misleads: a step that ends before, and from there again
+        h *= located ? fraction : 0.7;  // the cubic misleads: a step that ends before, and from there again
         continue;
       }
       if (const double dip = first_dip(h); dip < 1 && !located) {  // look closer

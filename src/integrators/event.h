@@ -34,6 +34,8 @@ struct EventScratch {
     double speed = 0;   // [m/s] of the point
     double lever = 0;   // [m] from the root of the model
   };
+  double on_surface = 0;                 // [m] gaps of lasting contacts are smaller
+  double rounding = 0;                   // [m] of gaps
   std::vector<Pair> now, then;           // by pair: at the state, and at the end of what is being tried
   std::vector<int> active;               // pairs that last: closed, neither parting nor meeting
   std::vector<LastingPair> lasting;      // of active ones, at the state

@@ -12,11 +12,10 @@ namespace {
 
 using Slot = LcpScratch::Slot;
 
-constexpr double kOnSurface = 1e-3;  // of `touch`: how well lasting contacts are put on the surface
-constexpr double kSuspicious = 10;   // velocities change so much more with contact than without: Painleve?
-constexpr double kJump = 1e3;        // times rest_speed: what lasts may approach by rest_speed, and is stopped
-constexpr double kApproach = 1e-8;   // of |J|_{M^-1} |v|_M
-constexpr double kInstant = 1e-3;    // of a step: what changes nearly as much in this part of it is an impulse
+constexpr double kSuspicious = 10;  // velocities change so much more with contact than without: Painleve?
+constexpr double kJump = 1e3;       // times rest_speed: what lasts may approach by rest_speed, and is stopped
+constexpr double kApproach = 1e-8;  // of |J|_{M^-1} |v|_M
+constexpr double kInstant = 1e-3;   // of a step: what changes nearly as much in this part of it is an impulse
 
 }  // namespace
 
@@ -137,7 +136,7 @@ bool LastingStep::push_rows(Eigen::Index m) {
 // The smallest displacement, in the metric of the mass matrix, that closes the gaps of contacts that bore a force and
 // leaves none below zero.                                                                             theory (15.5)
 bool LastingStep::put_on_surface(Eigen::VectorXd& q) {
-  const double good = kOnSurface * event_.touch;
+  const double good = 0.5 * c_.on_surface;
   double last = std::numeric_limits<double>::infinity();
   for (int iteration = 0; iteration < 12; ++iteration) {
     ws_.dynamics.set_position(q);
@@ -169,7 +168,7 @@ bool LastingStep::push_out(Eigen::VectorXd& q) {
     ws_.dynamics.set_position(q);
     take_all_normals();
     if (!prepare_rows()) return false;
-    if (c_.excess.head(std::ssize(c_.rows)).minCoeff() >= -kOnSurface * event_.touch) return true;
+    if (c_.excess.head(std::ssize(c_.rows)).minCoeff() >= -0.5 * c_.on_surface) return true;
     if (!displace(q, 1, true)) return false;
   }
   return false;

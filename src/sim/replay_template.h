@@ -1,4 +1,5 @@
-// The pages replays, studies, impacts and fans are made from: viewer/ bundled into HTML texts and linked into the library.
+// The pages replays, studies, impacts and fans are made from: viewer/ bundled into HTML texts and linked into the
+// library.
 #pragma once
 
 #include <string_view>

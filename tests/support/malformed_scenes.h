@@ -29,7 +29,7 @@ inline std::vector<MalformedScene> malformed_scenes() {
   return {
       {"event_deep", plane + "[step]\nintegrator = \"event\"\n", ":1: model: event: contact point "},
       {"event_deep_pose",
-       plane + "[initial.position]\nbase = [0, 0, 0.2, 1, 0, 0, 0]\n[step]\nintegrator = \"event\"\n",
+       plane + "[initial.position]\nbase = [0, 0, 0.05, 1, 0, 0, 0]\n[step]\nintegrator = \"event\"\n",
        ": initial: event: contact point "},
       {"event_restitution", event + "restitution = 1.5\n", ":8: contact.impact.restitution: event: restitution is 1.5"},
       {"event_law", event + "law = \"poison\"\n",
