@@ -64,7 +64,7 @@ StudyResult study_event_block_fan(const StudyContext& context) {
       rows.push_back(count_row(name + ": contacts of the first impact", "2", problem.contacts(), false));
       continue;
     }
-    rows.push_back(small_row(name + ": mass matrix of the impact, largest difference from F's", "",
+    rows.push_back(small_row(name + ": mass matrix of the impact, largest difference from the example's", "",
                              (problem.M - alone.M).cwiseAbs().maxCoeff(), 1e-12));
     // F turns the other way.
     Eigen::MatrixXd mirrored = alone.Jn;
@@ -80,8 +80,8 @@ StudyResult study_event_block_fan(const StudyContext& context) {
     const OutcomeSet drawn = sample_outcomes(problem, sampling);
     const FirstImpact first = impacts_of(fan, 0);
     const long same = equal_bits(first, drawn);
-    rows.push_back(goal_row(name + ": branches whose first outcome has the bits of F's sample of the same number", "",
-                            fmt::format("{}", branches), static_cast<double>(same), "all", same == branches));
+    rows.push_back(goal_row(name + ": branches whose first outcome has the bits of sample_outcomes' of the same number",
+                            "", fmt::format("{}", branches), static_cast<double>(same), "all", same == branches));
     const double n = static_cast<double>(first.v.cols());
     rows.push_back(
         binomial_row(name + ": comes to rest", c.rest, 1 << 14, share_open(problem, first.v, {false, false}), n));

@@ -92,7 +92,7 @@ StudyResult study_event_compass_fan(const StudyContext& context) {
       rows.push_back(count_row(name + ": contacts of the first impact", "2", problem.contacts(), false));
       continue;
     }
-    rows.push_back(report_row(name + ": mass matrix of the impact, largest difference from F's", "", "",
+    rows.push_back(report_row(name + ": mass matrix of the impact, largest difference from the example's", "", "",
                               (problem.M - alone.M).cwiseAbs().maxCoeff()));
     rows.push_back(
         report_row(name + ": normal Jacobian, the same", "", "", (problem.Jn - alone.Jn).cwiseAbs().maxCoeff()));
@@ -105,8 +105,8 @@ StudyResult study_event_compass_fan(const StudyContext& context) {
     const OutcomeSet drawn = sample_outcomes(problem, sampling);
     const FirstImpact first = impacts_of(fan, 0);
     const long same = equal_bits(first, drawn);
-    rows.push_back(goal_row(name + ": branches whose first outcome has the bits of F's sample of the same number", "",
-                            fmt::format("{}", branches), static_cast<double>(same), "all", same == branches));
+    rows.push_back(goal_row(name + ": branches whose first outcome has the bits of sample_outcomes' of the same number",
+                            "", fmt::format("{}", branches), static_cast<double>(same), "all", same == branches));
     const double n = static_cast<double>(first.v.cols());
     rows.push_back(
         binomial_row(name + ": neither foot lifts", c.rest, c.shares, share_open(problem, first.v, {false, false}), n));
@@ -114,7 +114,7 @@ StudyResult study_event_compass_fan(const StudyContext& context) {
         binomial_row(name + ": leading foot A lifts", c.a, c.shares, share_open(problem, first.v, {true, false}), n));
     rows.push_back(
         binomial_row(name + ": trailing foot B lifts", c.b, c.shares, share_open(problem, first.v, {false, true}), n));
-    // Ranges: within those of F, and B's reached.
+    // Ranges: within those of sample_outcomes, and B's reached.
     const auto lies = [&](const char* what, const Eigen::VectorXd& row, double low, double high) {
       const double least = first.v.cols() ? (row.transpose() * first.v).minCoeff() : NAN;
       const double most = first.v.cols() ? (row.transpose() * first.v).maxCoeff() : NAN;

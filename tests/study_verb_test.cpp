@@ -155,7 +155,7 @@ TEST(StudyVerb, EventsComeWhereClosedFormsSay) {
              "map of 144 states, friction 1.2, u = -1 m/s: impacts without collision",
              "away, friction 2, stops and holds: order of that difference in the step"}},
            {"event-block-fan",
-            {"table: branches whose first outcome has the bits of F's sample of the same number",
+            {"table: branches whose first outcome has the bits of sample_outcomes' of the same number",
              "code: all at rest at the end: largest speed"}}}) {
     const Outcome outcome = study({name, "--quick", "--data", SCREE_SOURCE_DIR, "--json"});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;

@@ -17,7 +17,7 @@ namespace scree {
 struct EventOptions {
   ImpactOptions impact = {.law = ImpactLaw::anitescu_potra};
   double restitution = 0;    // in [0, 1]; as the law takes it, docs/impact.md
-  double touch = 1e-9;       // in [1e-12, 1e-3] [m]: points nearer to the ground are closed contacts. No point is ever
+  double touch = 1e-9;       // in [1e-12, 1e-3] [m]: points nearer to the ground take part in impacts. No point is ever
                              // deeper than this
   double rest_speed = 1e-6;  // in [1e-12, 1] [m/s]: closed contacts that part or meet more slowly last. Bounces slower
                              // than this are over

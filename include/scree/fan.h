@@ -21,7 +21,7 @@ struct FanOptions {
   int threads = 1;  // >= 1; the result does not depend on it
   // sampler, step, max_steps, vary_solutions, closing, friction_directions, separated. Samples, seed, threads, paths
   // and directions play no part.
-  OutcomeOptions sampling = {};
+  OutcomeOptions sampling = {.max_steps = 10000};
   int cluster_impacts = 3;                  // >= 1, clusters tell branches apart by at most so many ambiguous impacts
   void validate(const Scene& scene) const;  // throws InputError
 };

@@ -128,6 +128,11 @@ class EventStepper {
     if (report_.reason.empty()) report_.reason = std::move(why);
   }
 
+  bool failed(std::string why) {
+    fail(std::move(why));
+    return true;
+  }
+
   void forget() {
     std::fill(c_.hit.begin(), c_.hit.end(), std::array{std::nan(""), std::nan(""), std::nan("")});
     c_.seen = state_.time;
@@ -236,8 +241,8 @@ class EventStepper {
   // --- impacts ---
 
   // The law's answer to `v` at the pose of the state. v differs from the state's velocity only where there is no
-  // collision.
-  void impact(EventKind kind, const Eigen::VectorXd& v) {
+  // collision. False: nothing to speak of happened there.
+  bool impact(EventKind kind, const Eigen::VectorXd& v) {
     const double reach = std::max(event_.touch, event_.simultaneous);
     ws_.dynamics.set_position(state_.q);
     std::vector<Slot> slots;
@@ -258,14 +263,15 @@ class EventStepper {
         result = resolve_impact(problem, law);
       }
     } catch (const InputError& error) {  // a law for one contact, a mass matrix that is nearly singular
-      return fail(fmt::format("impact law {}: {}", impact_law_name(event_.impact.law), error.what()));
+      return failed(fmt::format("impact law {}: {}", impact_law_name(event_.impact.law), error.what()));
     }
     if (result.v.size() != problem.v.size())
-      return fail(fmt::format("impact: {} velocities after it, expected {}", result.v.size(), problem.v.size()));
+      return failed(fmt::format("impact: {} velocities after it, expected {}", result.v.size(), problem.v.size()));
+    if (kind == EventKind::impact_without_collision && !lasting_.is_jump(result.v)) return false;
     record(kind, slots, problem, result);
     if (result.status != ImpactStatus::resolved || !result.v.allFinite())
-      return fail(fmt::format("impact law {}: {}{}{}", impact_law_name(result.law), impact_status_name(result.status),
-                              result.note.empty() ? "" : ", ", result.note));
+      return failed(fmt::format("impact law {}: {}{}{}", impact_law_name(result.law), impact_status_name(result.status),
+                                result.note.empty() ? "" : ", ", result.note));
     state_.v = result.v;
     clear_history();
     look(state_, options_.dt, c_.now);
@@ -277,6 +283,7 @@ class EventStepper {
     if (at_once_ > kAtOnce && approaching())
       fail(fmt::format("impact law {} leaves contacts approaching after {} impacts at one time",
                        impact_law_name(result.law), kAtOnce));
+    return true;
   }
 
   void note_hit(int pair) {
@@ -365,8 +372,11 @@ class EventStepper {
     for (int tries = 0; tries < kTries; ++tries) {
       double next = h;  // what to try instead
       if (!attempt(h, next)) {
-        if (!c_.active.empty() && lasting_.impulsive())
-          return impact(EventKind::impact_without_collision, lasting_.approaching_velocity());
+        if (!c_.active.empty() && lasting_.impulsive()) {
+          if (impact(EventKind::impact_without_collision, lasting_.approaching_velocity())) return;
+          lasting_.dismiss();  // the law finds a course without a jump, too
+          continue;
+        }
         ++report_.rejected;
         if (next < shortest) return fail(step_failure_);
         h = next;
@@ -382,8 +392,8 @@ class EventStepper {
         located = false;
         continue;
       }
-      if (fraction < 1 && (1 - fraction) * h > 1e-16 * std::abs(end) &&
-          c_.then[static_cast<size_t>(pair)].gap < -c_.rounding) {
+      const bool at_end = (1 - fraction) * h <= 1e-16 * std::abs(end) || (fraction > 0.999 && none_below());
+      if (fraction < 1 && !at_end) {
         located = ++shrinks <= kShrinks;
         h *= located ? fraction : 0.7;  // the cubic misleads: a step that ends before, and from there again
         continue;
@@ -430,6 +440,13 @@ class EventStepper {
       if (at < first.first) first = {at, k};
     }
     return first;
+  }
+
+  // No pair is below the ground, but for rounding, where the try ends.
+  bool none_below() const {
+    for (size_t k = 0; k < c_.then.size(); ++k)
+      if (!c_.lasts[k] && c_.then[k].near && c_.then[k].gap < -c_.rounding) return false;
+    return true;
   }
 
   // [s] within which gaps are what (15.2) can follow: bodies turn by max_turn, points pass half of a box or a cell of a

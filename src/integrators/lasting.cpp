@@ -14,7 +14,6 @@ using Slot = LcpScratch::Slot;
 
 constexpr double kSuspicious = 10;  // velocities change so much more with contact than without: Painleve?
 constexpr double kJump = 1e3;       // times rest_speed: what lasts may approach by rest_speed, and is stopped
-constexpr double kApproach = 1e-8;  // of |J|_{M^-1} |v|_M
 constexpr double kInstant = 1e-3;   // of a step: what changes nearly as much in this part of it is an impulse
 
 }  // namespace
@@ -219,22 +218,30 @@ bool LastingStep::stop_approach(State& at) {
 // Where no finite force keeps the contacts closed, impulses of a step do not vanish with its length. Then, as in the
 // inclusion with time as a state, contact-free flow of no duration makes contacts approach, and an impact follows
 // while time stands still.                                                                            theory (15.9)
+double LastingStep::distance(const Eigen::VectorXd& v) {  // |v - v_n|_M
+  ws_.direction = v - state_.v;
+  ws_.gradient.noalias() = ws_.dynamics.mass_matrix() * ws_.direction;
+  return std::sqrt(std::max(0.0, ws_.direction.dot(ws_.gradient)));
+}
+
+bool LastingStep::is_jump(const Eigen::VectorXd& v) {
+  return distance(v) > kJump * event_.rest_speed * std::sqrt(ws_.model.total_mass());
+}
+
 bool LastingStep::find_impulsive(double h, const Control& control) {
   impulsive_ = Impulsive::no;
-  const auto jump = [&](const Eigen::VectorXd& delta, double step) {  // |v' - v|_M
-    ws_.direction = delta / step - state_.v;
-    ws_.gradient.noalias() = ws_.dynamics.mass_matrix() * ws_.direction;
-    return std::sqrt(std::max(0.0, ws_.direction.dot(ws_.gradient)));
-  };
-  const double with = jump(ws_.delta, h), least = kJump * event_.rest_speed * std::sqrt(ws_.model.total_mass());
-  if (!(with > kSuspicious * jump(ws_.trial_delta, h) && with > least)) return false;
+  first_.v_end = ws_.delta / h;
+  first_.v_middle = ws_.trial_delta / h;
+  const double with = distance(first_.v_end);
+  if (!(with > kSuspicious * distance(first_.v_middle) && is_jump(first_.v_end))) return false;
   SubstepResult result;
   const double instant = kInstant * h;
   c_.trial.q = state_.q;
   c_.trial.v = state_.v;
   std::swap(c_.trial.q, c_.middle.q);  // the middle of an instant is its start
   const bool solved = solve_lasting(c_.lasting, control, options_, instant, c_.middle, ws_, result);
-  if (solved && jump(ws_.delta, instant) > 0.5 * with) {
+  first_.v_end = ws_.delta / instant;
+  if (solved && distance(first_.v_end) > 0.5 * with) {
     v_approaching_ = ws_.trial_delta / instant;  // after contact-free flow
     if (shorten_flow()) impulsive_ = Impulsive::yes;
   }
@@ -252,11 +259,12 @@ bool LastingStep::shorten_flow() {
   ws_.gradient.noalias() = ws_.dynamics.mass_matrix() * state_.v;
   const double speed = std::sqrt(std::max(0.0, ws_.gradient.dot(state_.v)));
   ws_.direction = v_approaching_ - state_.v;
+  const double seen = 2 * std::max(1e-10, event_.impact.tolerance);  // of |J|_{M^-1} |v|_M: approach, to any law
   double longest = 0;
   for (Eigen::Index i = 0; i < m; ++i) {
     const auto row = c_.J(nv, m).col(i);
     const double approach = -row.dot(ws_.direction);
-    if (approach > 0) longest = std::max(longest, approach / (kApproach * std::sqrt(c_.W(m)(i, i)) * speed));
+    if (approach > 0) longest = std::max(longest, approach / (seen * std::sqrt(c_.W(m)(i, i)) * speed));
   }
   if (!(longest > 0)) return false;
   v_approaching_ = state_.v + ws_.direction / std::max(1.0, longest);

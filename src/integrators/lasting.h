@@ -27,6 +27,8 @@ class LastingStep {
   // then.
   bool impulsive() const { return impulsive_ == Impulsive::yes; }
   const Eigen::VectorXd& approaching_velocity() const { return v_approaching_; }
+  bool is_jump(const Eigen::VectorXd& v);  // from the state's velocity
+  void dismiss() { impulsive_ = Impulsive::no; }
 
  private:
   bool solve_step(double h, SubstepResult& result);
@@ -41,6 +43,7 @@ class LastingStep {
   bool stop_approach(State& at);
   bool find_impulsive(double h, const Control& control);
   bool shorten_flow();
+  double distance(const Eigen::VectorXd& v);
   void set_end(double h);
   void describe(const Eigen::VectorXd& v);
 
