@@ -13,7 +13,9 @@ demo: configure  ## run the main job and say which pages to open
 	@echo
 	$(SCREE) impact examples/impact/disks.toml --samples 10000 --html out/disks.html
 	@echo
-	@echo "Open out/robosimian-walk.html, out/robosimian-jump.html and out/disks.html in a browser."
+	$(SCREE) sim examples/scenes/fan-landing.toml --branches 1000 --html out/fan.html
+	@echo
+	@echo "Open out/robosimian-walk.html, out/robosimian-jump.html, out/disks.html and out/fan.html in a browser."
 
 test: oracles build  ## all tests: C++, Python, browser
 	@ctest --preset $(PRESET) --output-junit ctest.xml; status=$$?; \

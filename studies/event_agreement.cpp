@@ -7,9 +7,9 @@
 
 #include "rows.h"
 #include "scree/error.h"
+#include "scree/fan.h"
 #include "scree/kinematics.h"
 #include "scree/motion.h"
-#include "scree/simulation.h"
 #include "scree/urdf.h"
 #include "studies.h"
 
@@ -51,6 +51,7 @@ struct Track {
   std::vector<double> time, x, z, tilt;  // [s] [m] [m] [rad] of the base
   size_t impacts = 0;
   std::string failure;
+  Vec3 end = Vec3::Zero();  // [m]
 };
 
 double tilt_of(const Pose& X) { return std::acos(std::clamp(X.R(2, 2), -1.0, 1.0)); }
@@ -62,8 +63,8 @@ double lowest(const Model& model, const std::vector<ContactPoint>& points, const
   return height;
 }
 
-// Both start at the same pose, the lowest point `above` the ground.
-Track run(const StudyContext& context, const Case& c, const Other& how) {
+// All start at the same pose.
+Scene set_up(const StudyContext& context, const Case& c, const Other& how) {
   Model model = load_urdf(context.data / "models" / (std::string(c.model) + ".urdf"));
   ContactWorld world;
   world.points = contact_candidates(model, ContactCandidates::automatic);
@@ -100,10 +101,28 @@ Track run(const StudyContext& context, const Case& c, const Other& how) {
   options.integrator = how.integrator;
   options.dt = how.step;
   options.dissipation = Dissipation::effective;
-  State state = make_state(model, q, v);
-  StepWorkspace workspace(model, world);
+  Scene scene{.file = {},
+              .title = c.name,
+              .model = std::move(model),
+              .import_report = {},
+              .options = options,
+              .q0 = q,
+              .v0 = v,
+              .control = control,
+              .world = world,
+              .duration = (context.quick ? 0.5 : 1) * c.duration,
+              .text = {}};
+  return scene;
+}
+
+Track run(const StudyContext& context, const Case& c, const Other& how) {
+  const Scene scene = set_up(context, c, how);
+  const Model& model = scene.model;
+  const StepOptions& options = scene.options;
+  State state = make_state(model, scene.q0, scene.v0);
+  StepWorkspace workspace(model, scene.world);
   Track track;
-  const long steps = std::lround((context.quick ? 0.5 : 1) * c.duration / how.step);
+  const long steps = std::lround(scene.duration / how.step);
   const long every = std::lround(kRow / how.step);
   const BodyIndex base(0);
   const auto keep = [&] {
@@ -112,10 +131,11 @@ Track run(const StudyContext& context, const Case& c, const Other& how) {
     track.x.push_back(X.p.x());
     track.z.push_back(X.p.z());
     track.tilt.push_back(tilt_of(X));
+    track.end = X.p;
   };
   keep();
   for (long k = 1; k <= steps; ++k) {
-    const StepReport report = step(model, control, options, state, workspace);
+    const StepReport report = step(model, scene.control, options, state, workspace);
     if (!report.converged()) {
       track.failure = fmt::format("step failed at {:.4g} s {}", state.time, report.reason);
       break;
@@ -144,6 +164,39 @@ Distance compare(const Track& a, const Track& b, std::string name) {
     distance.over_time.y.push_back(1000 * off);
   }
   return distance;
+}
+
+// Where impacts of several corners leave open which of them act first, another scheme may end in another future.
+constexpr double kNearly = 1e-3;  // [m] corners so near to the ground take part in an impact of others
+void add_futures(const StudyContext& context, const Case& c, const Track& event, const Track& other,
+                 const std::string& name, StudyResult& result) {
+  Scene scene = set_up(context, c, {IntegratorType::event, 1e-3, 0, false, false});
+  scene.world.event.simultaneous = kNearly;
+  FanOptions options;
+  options.branches = context.quick ? 50 : 300;
+  options.threads = context.jobs;
+  const Fan fan = run_fan(scene, options, [&](long done, long wanted) {
+    return context.progress(static_cast<double>(done), static_cast<double>(wanted));
+  });
+  if (fan.interrupted) throw StudyInterrupted();
+  double nearest = std::numeric_limits<double>::infinity(), nearest_event = nearest;
+  const size_t nq = static_cast<size_t>(scene.model.nq()), rows = fan.rows();
+  for (size_t b = 0; b < fan.branches.size(); ++b) {
+    const Vec3 end = Vec3::Map(&fan.q[(b * rows + rows - 1) * nq]);  // a floating base
+    if (!end.allFinite()) continue;
+    nearest = std::min(nearest, (end - other.end).norm());
+    nearest_event = std::min(nearest_event, (end - event.end).norm());
+  }
+  result.rows.push_back(report_row(
+      fmt::format("{}, {} futures: places of the base, 5 to 95 % along x, y", c.name, fan.branches.size()), "mm", "",
+      fmt::format("{:.1f} to {:.1f}, {:.1f} to {:.1f}", 1000 * fan.quantile(rows - 1, 0, 0.05),
+                  1000 * fan.quantile(rows - 1, 0, 0.95), 1000 * fan.quantile(rows - 1, 1, 0.05),
+                  1000 * fan.quantile(rows - 1, 1, 0.95))));
+  result.rows.push_back(
+      report_row(fmt::format("{}: end of {} from that of event; from the nearest future", c.name, name), "mm", "",
+                 fmt::format("{:.2f}; {:.2f}", 1000 * (other.end - event.end).norm(), 1000 * nearest)));
+  result.rows.push_back(
+      report_row(fmt::format("{}: end of event from the nearest future", c.name), "mm", "", 1000 * nearest_event));
 }
 
 }  // namespace
@@ -189,6 +242,8 @@ StudyResult study_event_agreement(const StudyContext& context) {
         result.rows.push_back(report_row(quantity, "mm", "", 1000 * distance.position));
         result.rows.push_back(report_row(turn, "rad", "", distance.tilt));
       }
+      if (how.goal && how.integrator == IntegratorType::pbd_nmdp && std::string(c.model) == "box")
+        add_futures(context, c, event, other, name_of(how), result);
       figure.series.push_back(distance.over_time);
       heights.series.push_back({name_of(how), other.time, other.z, true});
     }

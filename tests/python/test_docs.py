@@ -47,7 +47,7 @@ def test_the_first_five_minutes_of_the_readme_run_as_written(tmp_path):
     for folder in ("models", "examples"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     commands = [c for block in re.findall(r"```sh\n(.*?)```", text, re.S) for c in block.strip().splitlines()]
-    assert len(commands) == 6
+    assert len(commands) == 7
     programs = {"build/release/scree": os.environ["SCREE_CLI"], "python3": sys.executable}
     outputs = []
     for command in commands:
