@@ -76,7 +76,7 @@ struct Task {
 
 void rigid(benchmark::State& state, bool trots, IntegratorType integrator, double dt) {
   const Task task(trots);
-  Vec3 truth, end;
+  Vec3 truth = Vec3::Zero(), end = truth;
   long impacts = 0;
   if (!task.run(IntegratorType::event, 5e-5, truth, impacts)) return state.SkipWithError("the reference failed");
   double simulated = 0;

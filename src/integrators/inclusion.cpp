@@ -380,6 +380,7 @@ struct Inclusion::Impl {
     start.smooth = lcp.to_y(a);
     const Eigen::LLT<Eigen::MatrixXd> cholesky(M);
     const auto normalised = [&](const Eigen::MatrixXd& J) -> Eigen::MatrixXd {  // J L^-T
+      if (J.rows() == 0) return J;
       return cholesky.matrixL().solve(J.transpose()).transpose();
     };
     contacts.set_position(state.q);
