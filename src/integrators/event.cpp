@@ -101,7 +101,7 @@ class EventStepper {
     report_.residual = 0;
     report_.smallest_step = options_.dt;
     if (state_.time != c_.seen) forget();
-    const double start = state_.time, end = start + options_.dt;
+    const double end = state_.time + options_.dt;
     look(state_, options_.dt, c_.now);
     if (penetrates()) check_clear(ws_.model, ws_.world, state_.q);
     find_lasting();
@@ -180,9 +180,10 @@ class EventStepper {
   }
 
   bool closed(const Pair& pair) const { return pair.near && pair.gap <= c_.on_surface; }
+  bool approaches(const Pair& pair) const { return closed(pair) && pair.rate < -event_.rest_speed; }
+  bool lasts(const Pair& pair) const { return closed(pair) && std::abs(pair.rate) <= event_.rest_speed; }
   bool approaching() const {
-    return std::any_of(c_.now.begin(), c_.now.end(),
-                       [&](const Pair& pair) { return closed(pair) && pair.rate < -event_.rest_speed; });
+    return std::any_of(c_.now.begin(), c_.now.end(), [&](const Pair& pair) { return approaches(pair); });
   }
 
   // From the state alone, so that a copy of it goes on the same way.
@@ -190,7 +191,7 @@ class EventStepper {
     c_.active.clear();
     for (int k = 0; k < pairs(); ++k) {
       const Pair& pair = c_.now[static_cast<size_t>(k)];
-      c_.lasts[static_cast<size_t>(k)] = closed(pair) && std::abs(pair.rate) <= event_.rest_speed;
+      c_.lasts[static_cast<size_t>(k)] = lasts(pair);
       if (c_.lasts[static_cast<size_t>(k)]) c_.active.push_back(k);
     }
   }
@@ -210,21 +211,19 @@ class EventStepper {
     changed.clear();
     for (int k = 0; k < pairs(); ++k) {
       const Pair& pair = c_.now[static_cast<size_t>(k)];
-      const bool lasts = closed(pair) && std::abs(pair.rate) <= event_.rest_speed;
-      if (lasts != (c_.lasts[static_cast<size_t>(k)] != 0) && !(closed(pair) && pair.rate < -event_.rest_speed))
-        changed.push_back(k);
+      if (lasts(pair) != (c_.lasts[static_cast<size_t>(k)] != 0) && !approaches(pair)) changed.push_back(k);
     }
     for (const int k : changed) {
-      const bool lasts = c_.lasts[static_cast<size_t>(k)] == 0;
+      const bool rests = c_.lasts[static_cast<size_t>(k)] == 0;
       Event& event = ws_.events.emplace_back();
       event.time = state_.time;
-      event.kind = lasts ? EventKind::rest : EventKind::lift_off;
+      event.kind = rests ? EventKind::rest : EventKind::lift_off;
       const Slot slot = contact_slot(k, ws_);
       EventContact contact = describe(slot);
       const Twist<double>& V = ws_.dynamics.impl().body_twists(state_.v.data())[static_cast<size_t>(slot.node)];
       contact.velocity_before = contact.velocity_after = to_eigen(surface_velocity(V, slot.surface));
       event.contacts.push_back(contact);
-      if (lasts) event.bounces_end = end_of_bounces(k);
+      if (rests) event.bounces_end = end_of_bounces(k);
     }
     find_lasting();
   }
