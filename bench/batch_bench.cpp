@@ -6,6 +6,7 @@
 
 #include "scree/batch.h"
 #include "scree/scene.h"
+#include "support/paths.h"
 
 namespace scree {
 namespace {
@@ -61,8 +62,8 @@ SceneOverrides at(IntegratorType integrator, double dt) {
 
 // Falls by 0.1 m on flat ground.
 void BatchChain(benchmark::State& state, IntegratorType integrator) {
-  Scene scene = load_scene(SCREE_SOURCE_DIR "/bench/scenes/robosimian-squat.toml", at(integrator, 0.01));
-  scene.model = load_urdf(SCREE_SOURCE_DIR "/models/chain-floating-2d.urdf");
+  Scene scene = load_scene(source_dir() + "/bench/scenes/robosimian-squat.toml", at(integrator, 0.01));
+  scene.model = load_urdf(source_dir() + "/models/chain-floating-2d.urdf");
   scene.world = {};
   scene.world.environment.add_plane({0, 0, 0}, {0, 0, 1});
   scene.world.points = scene.model.contact_points();
@@ -74,7 +75,7 @@ void BatchChain(benchmark::State& state, IntegratorType integrator) {
 }
 
 void BatchRobosimianSquat(benchmark::State& state, IntegratorType integrator) {
-  Scene scene = load_scene(SCREE_SOURCE_DIR "/bench/scenes/robosimian-squat.toml", at(integrator, 0.02));
+  Scene scene = load_scene(source_dir() + "/bench/scenes/robosimian-squat.toml", at(integrator, 0.02));
   scene.world.smooth.depth = 0.0157;  // [m]
   batch_of(state, scene);
 }

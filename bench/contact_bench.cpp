@@ -13,6 +13,7 @@
 
 #include "scree/simulation.h"
 #include "scree/urdf.h"
+#include "support/paths.h"
 
 namespace scree {
 namespace {
@@ -40,7 +41,7 @@ class Runner {
     const Model& model = simulation_.model();
     Control& control = simulation_.control();
     control.motion =
-        std::make_shared<Motion>(load_motion(fmt::format("{}/motions/{}.toml", SCREE_SOURCE_DIR, task.motion), model));
+        std::make_shared<Motion>(load_motion(fmt::format("{}/motions/{}.toml", source_dir(), task.motion), model));
     for (const Joint& joint : model.joints()) {
       if (velocity_count(joint.type) != 1) continue;
       control.kp(joint.v_index) = 1000;
@@ -76,7 +77,7 @@ class Runner {
 
  private:
   static Simulation simulation_of(const Task& task, const Setup& setup) {
-    const Model model = load_urdf(fmt::format("{}/models/{}.urdf", SCREE_SOURCE_DIR, task.model));
+    const Model model = load_urdf(fmt::format("{}/models/{}.urdf", source_dir(), task.model));
     ContactWorld world;
     world.environment.add_plane(Vec3(0, 0, -0.8), Vec3::UnitZ());
     world.points = contact_candidates(model, ContactCandidates::named);

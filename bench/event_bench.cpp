@@ -16,13 +16,14 @@
 #include "scree/motion.h"
 #include "scree/step.h"
 #include "scree/urdf.h"
+#include "support/paths.h"
 
 namespace scree {
 namespace {
 
 struct Task {
   explicit Task(bool trots)
-      : model(load_urdf(fmt::format("{}/models/{}.urdf", SCREE_SOURCE_DIR, trots ? "robosimian-planar" : "box"))),
+      : model(load_urdf(fmt::format("{}/models/{}.urdf", source_dir(), trots ? "robosimian-planar" : "box"))),
         control(model),
         q(model.neutral_position()),
         v(Eigen::VectorXd::Zero(model.nv())),
@@ -31,7 +32,7 @@ struct Task {
     world.smooth.friction = 0.6;
     if (trots) {
       control.motion = std::make_shared<const Motion>(
-          load_motion(fmt::format("{}/motions/robosimian-walk.toml", SCREE_SOURCE_DIR), model));
+          load_motion(fmt::format("{}/motions/robosimian-walk.toml", source_dir()), model));
       Eigen::VectorXd rate = v;
       control.motion->sample(0, q, rate);
       for (const Joint& joint : model.joints())

@@ -7,6 +7,7 @@
 #include "scree/dynamics.h"
 #include "scree/urdf.h"
 #include "support/mechanisms.h"
+#include "support/paths.h"
 #include "support/random_tree.h"
 
 namespace scree {
@@ -100,7 +101,7 @@ void newton_euler_of(benchmark::State& state, const Model& model) {
   report(state, model.nv(), 0);
 }
 
-Model robosimian() { return load_urdf(SCREE_SOURCE_DIR "/models/robosimian.urdf"); }
+Model robosimian() { return load_urdf(source_dir() + "/models/robosimian.urdf"); }
 void GradientChain(benchmark::State& state) { gradient_of(state, test::chain(static_cast<int>(state.range(0)))); }
 void HessianChain(benchmark::State& state) { hessian_of(state, test::chain(static_cast<int>(state.range(0)))); }
 void GradientRobosimian(benchmark::State& state) { gradient_of(state, robosimian()); }

@@ -5,6 +5,7 @@
 #include "scree/simulation.h"
 #include "scree/urdf.h"
 #include "support/mechanisms.h"
+#include "support/paths.h"
 
 namespace scree {
 namespace {
@@ -33,15 +34,15 @@ void step_of(benchmark::State& state, const Model& model, const StepOptions& opt
 }
 
 void PbdRobosimian(benchmark::State& state) {
-  step_of(state, load_urdf(SCREE_SOURCE_DIR "/models/robosimian.urdf"),
+  step_of(state, load_urdf(source_dir() + "/models/robosimian.urdf"),
           StepOptions{.dt = static_cast<double>(state.range(0)) * 1e-3}, 500, 20);
 }
 void Rk4Robosimian(benchmark::State& state) {
-  step_of(state, load_urdf(SCREE_SOURCE_DIR "/models/robosimian.urdf"),
+  step_of(state, load_urdf(source_dir() + "/models/robosimian.urdf"),
           StepOptions{.integrator = IntegratorType::rk4, .dt = 2e-4}, 500, 20);  // 0.3 ms is unstable
 }
 void NeRobosimian(benchmark::State& state) {
-  step_of(state, load_urdf(SCREE_SOURCE_DIR "/models/robosimian.urdf"),
+  step_of(state, load_urdf(source_dir() + "/models/robosimian.urdf"),
           StepOptions{.integrator = IntegratorType::ne, .dt = static_cast<double>(state.range(0)) * 1e-3}, 500, 20);
 }
 void PbdChain(benchmark::State& state) {

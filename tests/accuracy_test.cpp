@@ -7,13 +7,14 @@
 #include "scree/dynamics.h"
 #include "scree/error.h"
 #include "scree/run.h"
+#include "support/paths.h"
 #include "support/temp_folder.h"
 
 namespace scree {
 namespace {
 
-const std::filesystem::path kScenes = std::filesystem::path(SCREE_SOURCE_DIR) / "tests/data/scenes";
-const std::filesystem::path kExamples = std::filesystem::path(SCREE_SOURCE_DIR) / "examples/scenes";
+const std::filesystem::path kScenes = std::filesystem::path(source_dir()) / "tests/data/scenes";
+const std::filesystem::path kExamples = std::filesystem::path(source_dir()) / "examples/scenes";
 
 // 0.25 s of a swinging pendulum, by default.
 Scene pendulum(double accuracy, std::optional<double> output = {}, std::optional<double> duration = {}) {
@@ -259,7 +260,8 @@ TEST_F(AccuracyScene, MistakesAreNamed) {
 TEST_F(AccuracyScene, ALawWithoutDerivativesTakesTheZerothOrder) {
   const std::string text =
       "model = \"block.urdf\"\nduration = 0.1\n[[environment]]\nshape = \"plane\"\n[contact]\nlaw = \"granular\"\n"
-      "table = \"" SCREE_SOURCE_DIR "/examples/contact/granular-foot.toml\"\n";
+      "table = \"" +
+      source_dir() + "/examples/contact/granular-foot.toml\"\n";
   EXPECT_EQ(load_scene(folder.write("scene.toml", text)).options.integrator, IntegratorType::pbd_zonmdp);
   try {
     load_scene(folder.write("scene.toml", text + "[step]\naccuracy = 1e-3\n"));

@@ -13,6 +13,7 @@
 #include "scree/kinematics.h"
 #include "scree/run.h"
 #include "sim/batch_scene.h"
+#include "support/paths.h"
 #include "support/process.h"
 
 namespace scree {
@@ -20,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kBox = "model = \"" SCREE_SOURCE_DIR "/models/box.urdf\"\nduration = 0.2\n";
+const std::string kBox = "model = \"" + source_dir() + "/models/box.urdf\"\nduration = 0.2\n";
 const std::string kGround =
     "[step]\ndt = 0.02\nintegrator = \"pbfd-coulomb\"\n[[environment]]\nshape = \"plane\"\n"
     "[initial.position]\nbase = [0, 0, 0.3, 1, 0, 0, 0]\n[initial.velocity]\nbase = [1, 0, -1, 0, 0, 0]\n";
@@ -133,7 +134,7 @@ TEST_F(BatchScene, KeysDoNotDisturbEachOther) {
 }
 
 TEST_F(BatchScene, EveryKeyIsRead) {
-  fs::copy(fs::path(SCREE_SOURCE_DIR) / "tests/data/scenes", folder.path());
+  fs::copy(fs::path(source_dir()) / "tests/data/scenes", folder.path());
   const Scene on = load_scene(folder.write(
       "all.toml",
       "model = \"joints.urdf\"\nduration = 0.1\n[control]\nkp = 10\nkd = 2\n[contact.smooth]\nstiffness = 1e4\ndrag = "
@@ -172,7 +173,7 @@ TEST_F(BatchScene, EveryKeyIsRead) {
 // q * exp(w): what leads from the scene's position to the drawn one, position_difference(), has the deviations asked
 // for.
 TEST_F(BatchScene, RotationsAreTurnedInBodyAxes) {
-  fs::copy(fs::path(SCREE_SOURCE_DIR) / "tests/data/scenes", folder.path());
+  fs::copy(fs::path(source_dir()) / "tests/data/scenes", folder.path());
   const Scene on =
       load_scene(folder.write("turn.toml",
                               "model = \"joints.urdf\"\nduration = 0.1\n[initial.position]\n"
@@ -194,7 +195,7 @@ TEST_F(BatchScene, RotationsAreTurnedInBodyAxes) {
 }
 
 TEST_F(BatchScene, MistakesAreNamed) {
-  fs::copy(fs::path(SCREE_SOURCE_DIR) / "tests/data/scenes", folder.path());
+  fs::copy(fs::path(source_dir()) / "tests/data/scenes", folder.path());
   const std::string head = "model = \"joints.urdf\"\nduration = 0.1\n[batch]\n";  // 3 lines
   const std::vector<std::pair<std::string, std::string>> mistakes = {
       {"sed = 1\n", ":4: batch.sed: unknown key, did you mean \"seed\"?"},
@@ -420,7 +421,7 @@ TEST_F(BatchScene, ChunksOfAnotherBatchAreRefused) {
   changed.batch.velocity(0) = 1;
   refused(changed, options, "variation (FNV-1a) is ");
   changed = on;
-  changed.model = load_urdf(SCREE_SOURCE_DIR "/models/cube.urdf");
+  changed.model = load_urdf(source_dir() + "/models/cube.urdf");
   if (changed.model.nq() == on.model.nq()) refused(changed, options, "model is ");
 
   // A chunk in the place of another.
@@ -509,7 +510,7 @@ TEST_F(BatchScene, WrongUsageIsOneLineAndWritesNothing) {
       {{"--resume", "--out", out}, "--resume requires --batch"},
   };
   for (auto [arguments, expected] : usages) {
-    arguments.insert(arguments.begin(), {SCREE_CLI, "sim", file});
+    arguments.insert(arguments.begin(), {cli_program(), "sim", file});
     const Outcome outcome = Process(arguments).wait();
     EXPECT_EQ(outcome.exit_code, 2) << expected << ": " << outcome.err;
     EXPECT_TRUE(outcome.err.starts_with("scree: error: ")) << outcome.err;
@@ -523,28 +524,28 @@ TEST_F(BatchScene, WrongUsageIsOneLineAndWritesNothing) {
 TEST_F(BatchScene, CommandLineCountsAndExits) {
   const std::string file = folder.write("scene.toml", kBox + kGround + kBatch).string();
   const std::string out = (folder / "batch.h5").string();
-  Outcome outcome = Process({SCREE_CLI, "sim", file, "--batch", "--output", "0.04", "--out", out, "--json"}).wait();
+  Outcome outcome = Process({cli_program(), "sim", file, "--batch", "--output", "0.04", "--out", out, "--json"}).wait();
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   const nlohmann::json json = nlohmann::json::parse(outcome.out);
   EXPECT_EQ(json["trajectories"], 20);
   EXPECT_EQ(json["seed"], 3);
   EXPECT_EQ(json["complete"].get<int>() + json["invalid"].get<int>() + json["step_failed"].get<int>(), 20);
   EXPECT_EQ(BatchFile(out).time().size(), 6u);
-  outcome = Process({SCREE_CLI, "view", out, "--html", (folder / "x.html").string()}).wait();
+  outcome = Process({cli_program(), "view", out, "--html", (folder / "x.html").string()}).wait();
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_NE(outcome.err.find("is a batch of trajectories"), std::string::npos) << outcome.err;
   EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1);
 
   // Some start a metre deep: reported, exit 0. All do: exit 1.
   const std::string some = folder.write("some.toml", kBox + kGround + "[batch.position]\nbase = [0, 0, 1, 0, 0, 0]\n");
-  outcome = Process({SCREE_CLI, "sim", some, "--batch", "50", "--out", out}).wait();
+  outcome = Process({cli_program(), "sim", some, "--batch", "50", "--out", out}).wait();
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("invalid"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("m in the ground, expected at most 0.1 m"), std::string::npos) << outcome.out;
   std::string deep = kBox + kGround;
   deep.replace(deep.find("0.3"), 3, "-1");
   outcome =
-      Process({SCREE_CLI, "sim", folder.write("deep.toml", deep), "--batch", "5", "--out", out, "--quiet"}).wait();
+      Process({cli_program(), "sim", folder.write("deep.toml", deep), "--batch", "5", "--out", out, "--quiet"}).wait();
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_NE(outcome.err.find("all 5 trajectories failed"), std::string::npos) << outcome.err;
   EXPECT_EQ(read_batch(out).status, std::vector<TrajectoryStatus>(5, TrajectoryStatus::invalid));
@@ -556,7 +557,7 @@ TEST_F(BatchScene, CommandLineTakesPbfdCoulombUnlessToldOtherwise) {
   text.erase(text.find("integrator"), std::strlen("integrator = \"pbfd-coulomb\"\n"));
   const std::string file = folder.write("scene.toml", text).string(), out = (folder / "batch.h5").string();
   EXPECT_EQ(load_scene(file).options.integrator, IntegratorType::pbd_nmdp2);
-  const Outcome outcome = Process({SCREE_CLI, "sim", "--batch", "2", file, "--out", out, "--json"}).wait();
+  const Outcome outcome = Process({cli_program(), "sim", "--batch", "2", file, "--out", out, "--json"}).wait();
   EXPECT_EQ(nlohmann::json::parse(outcome.out)["integrator"], "pbfd-coulomb");
 }
 

@@ -15,6 +15,7 @@
 #include "scree/simulation.h"
 #include "sim/schedule.h"
 #include "support/contact_robots.h"
+#include "support/paths.h"
 #include "support/random_tree.h"
 
 namespace scree {
@@ -56,7 +57,7 @@ Case spider_on_steps() {
 
 // Ball, planar, prismatic and revolute joints under control, on a plane.
 Case all_joints() {
-  const std::filesystem::path file = SCREE_SOURCE_DIR "/tests/data/scenes/joints.urdf";
+  const std::filesystem::path file = source_dir() + "/tests/data/scenes/joints.urdf";
   Case result("all joints", load_urdf(file));
   const Model& model = result.model;
   result.world.environment.add_plane({0, 0, -0.6}, Vec3::UnitZ());
@@ -79,12 +80,12 @@ Case all_joints() {
 }
 
 Case box_on_hills() {
-  Case result("box on hills", load_urdf(SCREE_SOURCE_DIR "/models/box.urdf"));
+  Case result("box on hills", load_urdf(source_dir() + "/models/box.urdf"));
   HeightFieldOptions options;
   options.origin = Eigen::Vector2d(-3, -3);
   options.spacing = 0.5;
   result.world.environment.add_height_field(
-      std::make_shared<const HeightField>(load_height_field(SCREE_SOURCE_DIR "/examples/scenes/hills.csv", options)));
+      std::make_shared<const HeightField>(load_height_field(source_dir() + "/examples/scenes/hills.csv", options)));
   result.world.points = contact_candidates(result.model, ContactCandidates::automatic);
   Random random(3);
   for (int i = 0; i < 13; ++i) {
@@ -239,7 +240,7 @@ const Impossible kImpossible[] = {
 };
 
 TEST(Batch, ReportsImpossibleTrajectoriesAmongTenThousandAndDisturbsNoOther) {
-  const Model model = load_urdf(SCREE_SOURCE_DIR "/models/box.urdf");
+  const Model model = load_urdf(source_dir() + "/models/box.urdf");
   ContactWorld world;
   world.environment.add_plane(Vec3::Zero(), Vec3::UnitZ());
   world.points = contact_candidates(model, ContactCandidates::automatic);
@@ -304,7 +305,7 @@ TEST(Batch, ReportsImpossibleTrajectoriesAmongTenThousandAndDisturbsNoOther) {
 // --- what the caller sees ------------------------------------------------------------------------------------------
 
 struct FallingBox : testing::Test {
-  FallingBox() : model(load_urdf(SCREE_SOURCE_DIR "/models/box.urdf")) {
+  FallingBox() : model(load_urdf(source_dir() + "/models/box.urdf")) {
     options.step.integrator = IntegratorType::pbfd;
     options.duration = 0.05;
     options.threads = 2;

@@ -6,12 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "scree/error.h"
+#include "support/paths.h"
 #include "support/process.h"
 
 namespace scree {
 namespace {
 
-const std::string kScene = SCREE_SOURCE_DIR "/examples/scenes/box-slide.toml";
+const std::string kScene = source_dir() + "/examples/scenes/box-slide.toml";
 
 Scene scene_of(IntegratorType integrator, double dt = 0.01) {
   SceneOverrides overrides;
@@ -97,8 +98,8 @@ TEST(Calibration, RefusesWhatItCannotDo) {
 }
 
 TEST(CalibrateVerb, PrintsTheCoefficientAsJson) {
-  const Outcome outcome = Process({SCREE_CLI, "calibrate", kScene, "--distance", "1.5", "--integrator", "pbfd-coulomb",
-                                   "--dt", "0.01", "--json"})
+  const Outcome outcome = Process({cli_program(), "calibrate", kScene, "--distance", "1.5", "--integrator",
+                                   "pbfd-coulomb", "--dt", "0.01", "--json"})
                               .wait();
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const nlohmann::json data = nlohmann::json::parse(outcome.out);
@@ -109,7 +110,7 @@ TEST(CalibrateVerb, PrintsTheCoefficientAsJson) {
 
 TEST(CalibrateVerb, AWrongUseIsOneLineAndADistanceOutOfReachIsAFailure) {
   const auto run = [](std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), {SCREE_CLI, "calibrate"});
+    arguments.insert(arguments.begin(), {cli_program(), "calibrate"});
     return Process(arguments).wait();
   };
   EXPECT_EQ(run({kScene}).exit_code, 2);

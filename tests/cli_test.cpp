@@ -6,6 +6,7 @@
 
 #include "scree/run.h"
 #include "support/malformed_scenes.h"
+#include "support/paths.h"
 #include "support/process.h"
 
 namespace scree {
@@ -15,7 +16,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 Outcome scree_cli(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), SCREE_CLI);
+  arguments.insert(arguments.begin(), cli_program());
   return Process(arguments).wait();
 }
 
@@ -34,7 +35,7 @@ void expect_one_error_line(const Outcome& outcome, const std::string& expected, 
 // A copy of the small scenes that a test may write into.
 class Cli : public testing::Test {
  protected:
-  Cli() { fs::copy(fs::path(SCREE_SOURCE_DIR) / "tests/data/scenes", folder.path(), fs::copy_options::recursive); }
+  Cli() { fs::copy(fs::path(source_dir()) / "tests/data/scenes", folder.path(), fs::copy_options::recursive); }
   std::string in(const std::string& name) const { return (folder / name).string(); }
   const TempFolder folder;
 };
@@ -325,7 +326,8 @@ TEST_F(Cli, AnInterruptKeepsWhatWasRecorded) {
   for (const int signal : {SIGINT, SIGTERM}) {
     fs::remove(folder / "run.h5");
     // Two million steps: half a minute, of which the test waits for the first.
-    Process process({SCREE_CLI, "sim", in("joints.toml"), "--dt", "1e-5", "--duration", "20", "--out", in("run.h5")});
+    Process process(
+        {cli_program(), "sim", in("joints.toml"), "--dt", "1e-5", "--duration", "20", "--out", in("run.h5")});
     while (!process.finished() && !process.catches(signal)) std::this_thread::yield();
     ASSERT_FALSE(process.finished()) << process.wait().err;
     kill(process.id(), signal);

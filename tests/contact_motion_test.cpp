@@ -5,6 +5,7 @@
 
 #include "scree/simulation.h"
 #include "support/contact_robots.h"
+#include "support/paths.h"
 
 namespace scree {
 namespace {
@@ -21,7 +22,7 @@ std::string name_of(IntegratorType integrator, Dissipation dissipation, double d
   return std::string(integrator_name(integrator)) + " " + dissipation_name(dissipation) + " dt " + std::to_string(dt);
 }
 
-Model load(const std::string& name) { return load_urdf(SCREE_SOURCE_DIR "/models/" + name + ".urdf"); }
+Model load(const std::string& name) { return load_urdf(source_dir() + "/models/" + name + ".urdf"); }
 
 StepOptions options_of(IntegratorType integrator, Dissipation dissipation, double dt) {
   StepOptions options;

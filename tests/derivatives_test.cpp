@@ -10,6 +10,7 @@
 #include "scree/dynamics.h"
 #include "scree/error.h"
 #include "support/contact_robots.h"
+#include "support/paths.h"
 
 namespace scree {
 namespace {
@@ -35,7 +36,7 @@ std::shared_ptr<const ContactLaw> law(double friction, double depth) {
 
 // Two links on ball joints, the second with a contact point at its end; or a robot of models/.
 Model model_of(const std::string& name) {
-  if (name != "ball-chain") return load_urdf(std::string(SCREE_SOURCE_DIR "/models/") + name + ".urdf");
+  if (name != "ball-chain") return load_urdf(source_dir() + "/models/" + name + ".urdf");
   ModelBuilder builder(name);
   std::string parent = "world";
   for (const char* link : {"upper", "lower"}) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "scree/run.h"
+#include "support/paths.h"
 
 namespace scree {
 namespace {
@@ -25,7 +26,7 @@ class ExampleScene : public testing::TestWithParam<Expectation> {};
 TEST_P(ExampleScene, StaysUprightOnTheGround) {
   const Expectation& e = GetParam();
   const Scene scene =
-      load_scene(std::filesystem::path(SCREE_SOURCE_DIR) / "examples/scenes" / (std::string(e.scene) + ".toml"));
+      load_scene(std::filesystem::path(source_dir()) / "examples/scenes" / (std::string(e.scene) + ".toml"));
   const scree::Run run = run_scene(scene);
   ASSERT_EQ(run.status, RunStatus::complete);
   const bool planar = scene.model.joints()[0].type == JointType::planar;

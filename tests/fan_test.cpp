@@ -15,6 +15,7 @@
 #include "sim/fan_statistics.h"
 #include "sim/hdf5.h"
 #include "support/impact_problems.h"
+#include "support/paths.h"
 #include "support/temp_folder.h"
 
 namespace scree {
@@ -123,7 +124,7 @@ TEST(SampleOutcome, SaysWhenATrajectoryDidNotEnd) {
 
 // --- Statistics of fans made by hand ---------------------------------------------------------------------------------
 
-std::string source(const std::string& name) { return std::string(SCREE_SOURCE_DIR "/") + name; }
+std::string source(const std::string& name) { return source_dir() + "/" + name; }
 
 FanImpact impact_at(double time, int contacts, const std::string& mode) {
   FanImpact impact;

@@ -7,6 +7,7 @@
 
 #include "scree/fan.h"
 #include "sim/hdf5.h"
+#include "support/paths.h"
 #include "support/process.h"
 
 namespace scree {
@@ -15,10 +16,10 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-const std::string kScene = SCREE_SOURCE_DIR "/tests/data/scenes/fan.toml";
+const std::string kScene = source_dir() + "/tests/data/scenes/fan.toml";
 
 Outcome sim(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), {SCREE_CLI, "sim"});
+  arguments.insert(arguments.begin(), {cli_program(), "sim"});
   return Process(arguments).wait();
 }
 
@@ -77,7 +78,7 @@ TEST(FanVerb, JsonAndFilesAgreeWithTheLibrary) {
   EXPECT_GT(fs::file_size(html), 0u);
   const hdf5::Reader in(out);
   EXPECT_EQ(in.numbers("/q", {30, fan.rows(), 3}), fan.q);
-  const Outcome view = Process({SCREE_CLI, "view", out, "--html", (folder / "x.html").string()}).wait();
+  const Outcome view = Process({cli_program(), "view", out, "--html", (folder / "x.html").string()}).wait();
   EXPECT_EQ(view.exit_code, 2);
   EXPECT_NE(view.err.find("is a fan of branches"), std::string::npos) << view.err;
 }
@@ -131,7 +132,7 @@ TEST(FanVerb, InterruptedWritesWhatEnded) {
   const std::string out = (folder / "fan.h5").string();
   for (const int signal : {SIGINT, SIGTERM}) {
     Process process(
-        {SCREE_CLI, "sim", kScene, "--branches", "100000", "--duration", "0.3", "--threads", "2", "--out", out});
+        {cli_program(), "sim", kScene, "--branches", "100000", "--duration", "0.3", "--threads", "2", "--out", out});
     while (!process.finished() && !process.catches(signal)) std::this_thread::yield();
     std::this_thread::sleep_for(std::chrono::milliseconds(700));
     kill(process.id(), signal);

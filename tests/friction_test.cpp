@@ -12,6 +12,7 @@
 #include "scree/simulation.h"
 #include "scree/urdf.h"
 #include "support/mechanisms.h"
+#include "support/paths.h"
 #include "support/random_tree.h"
 
 namespace scree {
@@ -224,7 +225,7 @@ TEST(FrictionStage, JacobianIsTheDerivativeOfTheResidual) {
 
 using enum IntegratorType;
 
-Model load(const char* name) { return load_urdf(std::string(SCREE_SOURCE_DIR "/models/") + name + ".urdf"); }
+Model load(const char* name) { return load_urdf(source_dir() + "/models/" + name + ".urdf"); }
 
 StepOptions options_of(IntegratorType integrator, double dt, Optimizer optimizer = Optimizer::jtj_lm) {
   StepOptions options;

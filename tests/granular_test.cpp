@@ -7,6 +7,7 @@
 #include "scree/contact.h"
 #include "scree/error.h"
 #include "scree/scene.h"
+#include "support/paths.h"
 #include "support/random_tree.h"
 #include "support/temp_folder.h"
 
@@ -330,7 +331,7 @@ TEST_F(Granular, IsRefusedByFirstOrderIntegrators) {
     EXPECT_THROW((void)step(model, Control(model), {.integrator = integrator}, state, workspace), InputError);
   }
   // In a scene.
-  fs::copy(fs::path(SCREE_SOURCE_DIR) / "tests/data/scenes/block.urdf", folder.path());
+  fs::copy(fs::path(source_dir()) / "tests/data/scenes/block.urdf", folder.path());
   const auto scene = [&](const std::string& integrator) {
     const fs::path path = folder.path() / "scene.toml";
     std::ofstream(path) << "model = \"block.urdf\"\nduration = 1\n[[environment]]\nshape = \"plane\"\n[contact]\n"
@@ -359,7 +360,7 @@ TEST_F(Granular, IsRefusedByFirstOrderIntegrators) {
 }
 
 TEST_F(Granular, ExampleTableCarriesTheWeightAtTwoCentimetres) {
-  const auto law = load_granular(fs::path(SCREE_SOURCE_DIR) / "examples/contact/granular-foot.toml");
+  const auto law = load_granular(fs::path(source_dir()) / "examples/contact/granular-foot.toml");
   const Wrenches w = vertices(*law, leg(0.02, 0));
   EXPECT_NEAR(w.row(2).maxCoeff(), 250, 1e-6 * 250) << "the file has six decimals";
   EXPECT_GE(w.row(2).minCoeff(), 0);

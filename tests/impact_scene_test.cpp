@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "scree/error.h"
+#include "support/paths.h"
 #include "support/temp_folder.h"
 
 namespace scree {
@@ -17,7 +18,7 @@ namespace fs = std::filesystem;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-const fs::path kScenes = fs::path(SCREE_SOURCE_DIR) / "examples/impact";
+const fs::path kScenes = fs::path(source_dir()) / "examples/impact";
 
 ImpactScene load(const std::string& name) { return load_impact_scene(kScenes / (name + ".toml")); }
 

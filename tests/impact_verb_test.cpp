@@ -6,6 +6,7 @@
 #include "scree/impact_page.h"
 #include "sim/impact_page.h"
 #include "sim/impact_report.h"
+#include "support/paths.h"
 #include "support/process.h"
 
 namespace scree {
@@ -16,11 +17,11 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 std::string example(const std::string& name) {
-  return (fs::path(SCREE_SOURCE_DIR) / "examples/impact" / (name + ".toml")).string();
+  return (fs::path(source_dir()) / "examples/impact" / (name + ".toml")).string();
 }
 
 Outcome impact(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), {SCREE_CLI, "impact"});
+  arguments.insert(arguments.begin(), {cli_program(), "impact"});
   return Process(arguments).wait();
 }
 

@@ -13,12 +13,13 @@
 #include "scree/motion.h"
 #include "scree/urdf.h"
 #include "support/mechanisms.h"
+#include "support/paths.h"
 #include "support/random_tree.h"
 
 namespace scree {
 namespace {
 
-Model robot(const std::string& name) { return load_urdf(SCREE_SOURCE_DIR "/models/" + name + ".urdf"); }
+Model robot(const std::string& name) { return load_urdf(source_dir() + "/models/" + name + ".urdf"); }
 
 double largest_miss(const Model& model, const Eigen::VectorXd& q, const std::vector<PointTarget>& targets) {
   const std::vector<Pose> X_WB = body_poses(model, q);

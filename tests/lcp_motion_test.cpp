@@ -9,6 +9,7 @@
 #include "scree/dynamics.h"
 #include "scree/simulation.h"
 #include "support/contact_robots.h"
+#include "support/paths.h"
 
 namespace scree {
 namespace {
@@ -17,7 +18,7 @@ constexpr double kGravity = 9.81;                        // [m/s^2]
 constexpr double kRounding = 1e-12;                      // [m, m/s, m/s^2] of some thousand steps near the origin
 constexpr double kRecovery = 0.2, kRecoverySpeed = 0.1;  // theory (12.4)
 
-Model load(const std::string& name) { return load_urdf(SCREE_SOURCE_DIR "/models/" + name + ".urdf"); }
+Model load(const std::string& name) { return load_urdf(source_dir() + "/models/" + name + ".urdf"); }
 
 // Ground through the origin that falls by `slope` [rad] along +x.
 ContactWorld on_slope(const Model& model, double friction, double slope = 0) {
@@ -434,7 +435,7 @@ TEST(LcpMotion, AnExplosionIsAFailureNotAState) {
 
 // Contact is rigid: laws without derivatives do not matter.
 TEST(LcpMotion, TakesAnyLaw) {
-  const std::filesystem::path root = SCREE_SOURCE_DIR;
+  const std::filesystem::path root = source_dir();
   EXPECT_NO_THROW(check_contact(IntegratorType::ne_lcp, *load_granular(root / "examples/contact/granular-foot.toml")));
 }
 

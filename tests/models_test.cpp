@@ -7,13 +7,14 @@
 
 #include "scree/kinematics.h"
 #include "scree/urdf.h"
+#include "support/paths.h"
 
 namespace scree {
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kModels = fs::path(SCREE_SOURCE_DIR) / "models";
+const fs::path kModels = fs::path(source_dir()) / "models";
 constexpr double kPi = 3.14159265358979323846;
 constexpr double kPrinted = 6e-5;  // half a unit of the last published digit, plus a little
 

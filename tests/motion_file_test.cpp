@@ -12,13 +12,14 @@
 #include "scree/scene.h"
 #include "scree/urdf.h"
 #include "support/mechanisms.h"
+#include "support/paths.h"
 #include "support/random_tree.h"
 #include "support/temp_folder.h"
 
 namespace scree {
 namespace {
 
-const std::filesystem::path kRoot = SCREE_SOURCE_DIR;
+const std::filesystem::path kRoot = source_dir();
 
 Model robot(const std::string& name) { return load_urdf(kRoot / "models" / (name + ".urdf")); }
 std::filesystem::path shipped(const std::string& name) { return kRoot / "motions" / (name + ".toml"); }

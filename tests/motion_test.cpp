@@ -9,6 +9,7 @@
 #include "scree/simulation.h"
 #include "scree/urdf.h"
 #include "support/mechanisms.h"
+#include "support/paths.h"
 #include "support/random_tree.h"
 
 namespace scree {
@@ -313,7 +314,7 @@ TEST(FreeBody, FastSpinIsSubdividedAndConverges) {
 // --- a robot: the three integrators are three roads to one motion ----------------------------------------------------
 
 TEST(Robosimian, ImplicitSchemesConvergeToEachOtherAndToRk4) {
-  const Model model = load_urdf(SCREE_SOURCE_DIR "/models/robosimian-spatial.urdf");
+  const Model model = load_urdf(source_dir() + "/models/robosimian-spatial.urdf");
   const auto end_of = [&](IntegratorType integrator, int n) {
     StepOptions options;
     options.integrator = integrator;

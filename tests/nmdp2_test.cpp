@@ -10,6 +10,7 @@
 #include "scree/dynamics.h"
 #include "scree/simulation.h"
 #include "support/contact_robots.h"
+#include "support/paths.h"
 
 namespace scree {
 namespace {
@@ -24,7 +25,7 @@ double quantile(std::vector<double> values, double share) {
   return values[static_cast<size_t>(share * static_cast<double>(values.size() - 1))];
 }
 
-Model load(const std::string& name) { return load_urdf(SCREE_SOURCE_DIR "/models/" + name + ".urdf"); }
+Model load(const std::string& name) { return load_urdf(source_dir() + "/models/" + name + ".urdf"); }
 
 StepOptions options_of(IntegratorType integrator, double dt, double accuracy = 0) {
   StepOptions options;

@@ -9,6 +9,7 @@
 #include "scree/run.h"
 #include "scree/scene.h"
 #include "scree/simulation.h"
+#include "support/paths.h"
 #include "support/random_tree.h"
 #include "support/temp_folder.h"
 
@@ -712,9 +713,9 @@ TEST(PatchMotion, ADroppedSlabComesToRestFlat) {
 class PatchScene : public testing::Test {
  protected:
   Scene load(const std::string& contact) const {
-    return load_scene(folder_.write("scene.toml", "model = \"" SCREE_SOURCE_DIR
-                                                  "/models/box.urdf\"\nduration = 1\n[[environment]]\nshape = "
-                                                  "\"plane\"\n[contact]\nlaw = \"patch\"\n" +
+    return load_scene(folder_.write("scene.toml", "model = \"" + source_dir() +
+                                                      "/models/box.urdf\"\nduration = 1\n[[environment]]\nshape = "
+                                                      "\"plane\"\n[contact]\nlaw = \"patch\"\n" +
                                                       contact));
   }
   std::string message(const std::string& contact) const {
@@ -785,7 +786,7 @@ TEST_F(PatchScene, NamesTheKeyThatIsWrong) {
 // The example: a pushed box turns round its pusher, at the rate of the ellipsoid within the bound of its polytope, as
 // the dragged one above.
 TEST(PatchExample, APushedBoxTurnsRoundItsPusher) {
-  const Scene scene = load_scene(SCREE_SOURCE_DIR "/examples/scenes/box-push.toml");
+  const Scene scene = load_scene(source_dir() + "/examples/scenes/box-push.toml");
   const scree::Run run = run_scene(scene);
   ASSERT_EQ(run.status, RunStatus::complete);
   PatchOptions law;

@@ -7,6 +7,7 @@
 #include "scree/simulation.h"
 #include "scree/urdf.h"
 #include "support/contact_robots.h"
+#include "support/paths.h"
 
 namespace scree {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 constexpr IntegratorType kSmooth[] = {IntegratorType::pbfd, IntegratorType::pbfd_coulomb, IntegratorType::pbfd2,
                                       IntegratorType::pbfd_coulomb2};
 
-Model box() { return load_urdf(SCREE_SOURCE_DIR "/models/box.urdf"); }  // a cube of 0.5 m, free
+Model box() { return load_urdf(source_dir() + "/models/box.urdf"); }  // a cube of 0.5 m, free
 
 ContactWorld ground(const Model& model, double slope = 0) {
   ContactWorld world;

@@ -9,12 +9,13 @@
 #include "sim/replay_data.h"
 #include "sim/run_contacts.h"
 #include "sim/seal.h"
+#include "support/paths.h"
 #include "support/temp_folder.h"
 
 namespace scree {
 namespace {
 
-const std::filesystem::path kScenes = std::filesystem::path(SCREE_SOURCE_DIR) / "tests/data/scenes";
+const std::filesystem::path kScenes = std::filesystem::path(source_dir()) / "tests/data/scenes";
 
 std::string message_of(const std::filesystem::path& file) {
   try {

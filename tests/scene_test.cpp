@@ -4,12 +4,13 @@
 
 #include "scree/error.h"
 #include "support/malformed_scenes.h"
+#include "support/paths.h"
 #include "support/temp_folder.h"
 
 namespace scree {
 namespace {
 
-const std::filesystem::path kScenes = std::filesystem::path(SCREE_SOURCE_DIR) / "tests/data/scenes";
+const std::filesystem::path kScenes = std::filesystem::path(source_dir()) / "tests/data/scenes";
 
 void copy_models(const TempFolder& folder) {
   for (const char* name : {"pendulum.urdf", "joints.urdf", "wedge.obj", "block.urdf", "terrain.csv", "holes.csv"})

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "support/paths.h"
 #include "support/process.h"
 
 namespace scree {
@@ -13,7 +14,7 @@ namespace {
 using nlohmann::json;
 
 Outcome study(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), {SCREE_CLI, "study"});
+  arguments.insert(arguments.begin(), {cli_program(), "study"});
   return Process(arguments).wait();
 }
 
@@ -43,7 +44,7 @@ TEST(StudyVerb, WrongUsageExitsWith2AndWritesNothing) {
   refused({}, "name is required");
   refused({"nmdp-jmup", "--html", page}, "unknown study \"nmdp-jmup\", did you mean \"nmdp-jump\"?");
   refused({"nmdp-jump", "--data", folder.path().string()}, "expected a folder that holds models and motions");
-  refused({"nmdp-jump", "--data", SCREE_SOURCE_DIR, "--html", (folder / "none" / "page.html").string()}, "none");
+  refused({"nmdp-jump", "--data", source_dir(), "--html", (folder / "none" / "page.html").string()}, "none");
   refused({"nmdp-jump", "--jobs", "0"}, "--jobs");
   refused({"nmdp-jump", "--qiuck"}, "did you mean \"--quick\"?");
 }
@@ -51,7 +52,7 @@ TEST(StudyVerb, WrongUsageExitsWith2AndWritesNothing) {
 TEST(StudyVerb, AQuickStudyPrintsRowsAndWritesAPage) {
   const TempFolder folder;
   const std::string page = (folder / "page.html").string();
-  const std::vector<std::string> common = {"nmdp-convergence", "--quick", "--data", SCREE_SOURCE_DIR};
+  const std::vector<std::string> common = {"nmdp-convergence", "--quick", "--data", source_dir()};
   std::vector<std::string> arguments = common;
   arguments.insert(arguments.end(), {"--json", "--html", page, "--jobs", "1"});
   const Outcome outcome = study(arguments);
@@ -81,7 +82,7 @@ TEST(StudyVerb, AQuickStudyPrintsRowsAndWritesAPage) {
 
 TEST(StudyVerb, TheAccuracyStudyDoesNotDependOnTheThreads) {
   const auto run = [](const char* jobs) {
-    return study({"nmdp-accuracy", "--quick", "--data", SCREE_SOURCE_DIR, "--json", "--jobs", jobs});
+    return study({"nmdp-accuracy", "--quick", "--data", source_dir(), "--json", "--jobs", jobs});
   };
   const Outcome one = run("1");
   ASSERT_EQ(one.exit_code, 0) << one.err;
@@ -96,7 +97,7 @@ TEST(StudyVerb, TheAccuracyStudyDoesNotDependOnTheThreads) {
 
 // What the PBFD paper says of its Fig. 5, from the quick sweep.
 TEST(StudyVerb, TheBoxOfPbfdSlidesAsThePaperSays) {
-  const Outcome outcome = study({"pbfd-box", "--quick", "--data", SCREE_SOURCE_DIR, "--json"});
+  const Outcome outcome = study({"pbfd-box", "--quick", "--data", source_dir(), "--json"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   std::map<std::string, std::string> verdicts;
   const json data = json::parse(outcome.out);
@@ -111,7 +112,7 @@ TEST(StudyVerb, TheBoxOfPbfdSlidesAsThePaperSays) {
 }
 
 TEST(StudyVerb, StepsFromRandomStatesEndOrSayThatTheyFailed) {
-  const Outcome outcome = study({"pbfd-optimizers", "--quick", "--data", SCREE_SOURCE_DIR, "--json"});
+  const Outcome outcome = study({"pbfd-optimizers", "--quick", "--data", source_dir(), "--json"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   int rows = 0;
   const json data = json::parse(outcome.out);
@@ -129,7 +130,7 @@ TEST(StudyVerb, StepsFromRandomStatesEndOrSayThatTheyFailed) {
 // What does not depend on the speed of the machine.
 TEST(StudyVerb, TheChainIsStableAtATenthOfASecondAndBatchesHaveTheSameBits) {
   const auto rows_of = [](const char* name) {
-    const Outcome outcome = study({name, "--quick", "--data", SCREE_SOURCE_DIR, "--json"});
+    const Outcome outcome = study({name, "--quick", "--data", source_dir(), "--json"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     std::map<std::string, json> rows;
     const json data = json::parse(outcome.out);
@@ -157,7 +158,7 @@ TEST(StudyVerb, EventsComeWhereClosedFormsSay) {
            {"event-block-fan",
             {"table: branches whose first outcome has the bits of sample_outcomes' of the same number",
              "code: all at rest at the end: largest speed"}}}) {
-    const Outcome outcome = study({name, "--quick", "--data", SCREE_SOURCE_DIR, "--json"});
+    const Outcome outcome = study({name, "--quick", "--data", source_dir(), "--json"});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     std::map<std::string, std::string> verdicts;
     const json data = json::parse(outcome.out);
@@ -178,7 +179,7 @@ TEST(StudyVerb, ABrokenModelIsNamed) {
 
 TEST(StudyVerb, AnInterruptWritesNothing) {
   const TempFolder folder;
-  Process process({SCREE_CLI, "study", "nmdp-truth", "--data", SCREE_SOURCE_DIR, "--html",
+  Process process({cli_program(), "study", "nmdp-truth", "--data", source_dir(), "--html",
                    (folder / "page.html").string(), "--jobs", "2"});
   while (!process.finished() && !process.catches(SIGINT)) std::this_thread::yield();
   ASSERT_FALSE(process.finished()) << process.wait().err;

@@ -9,6 +9,7 @@
 
 #include "scree/error.h"
 #include "scree/urdf.h"
+#include "support/paths.h"
 
 namespace scree {
 namespace {
@@ -241,14 +242,14 @@ TEST(UrdfMalformed, ABadMeshIsRejectedWhereItIsNamed) {
 
 std::string everything() {
   std::ostringstream text;
-  text << std::ifstream(fs::path(SCREE_SOURCE_DIR) / "tests/data/everything.urdf").rdbuf();
+  text << std::ifstream(fs::path(source_dir()) / "tests/data/everything.urdf").rdbuf();
   return text.str();
 }
 
 // Every outcome is a Model or an InputError of one line; anything else escapes and fails the test.
 bool reads(const std::string& text) {
   UrdfOptions options;
-  options.search_path = {fs::path(SCREE_SOURCE_DIR) / "tests/data"};
+  options.search_path = {fs::path(source_dir()) / "tests/data"};
   ImportReport report;
   try {
     parse_urdf(text, "fuzz.urdf", options, &report);

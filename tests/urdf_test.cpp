@@ -10,13 +10,14 @@
 
 #include "formats/rpy.h"
 #include "scree/error.h"
+#include "support/paths.h"
 
 namespace scree {
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kData = fs::path(SCREE_SOURCE_DIR) / "tests" / "data";
+const fs::path kData = fs::path(source_dir()) / "tests" / "data";
 
 std::string read_text(const fs::path& file) {
   std::ostringstream text;
@@ -157,7 +158,7 @@ TEST(UrdfRoundTrip, EveryFeatureSurvivesWritingAndReading) {
 
 TEST(UrdfRoundTrip, EveryModelOfOursIsAcceptedAndSurvives) {
   int models = 0;
-  for (const fs::directory_entry& file : fs::directory_iterator(fs::path(SCREE_SOURCE_DIR) / "models")) {
+  for (const fs::directory_entry& file : fs::directory_iterator(fs::path(source_dir()) / "models")) {
     if (file.path().extension() != ".urdf") continue;
     SCOPED_TRACE(file.path().filename());
     ++models;

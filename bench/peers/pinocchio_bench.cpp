@@ -11,6 +11,7 @@
 #include "scree/dynamics.h"
 #include "scree/urdf.h"
 #include "support/mechanisms.h"
+#include "support/paths.h"
 #include "support/random_tree.h"
 
 namespace scree::bench {
@@ -214,7 +215,7 @@ int run(int argc, char** argv) {
   if (benchmark::ReportUnrecognizedArguments(count, arguments.data())) return 2;
 
   std::vector<std::unique_ptr<Robot>> robots;
-  robots.push_back(std::make_unique<Robot>("robosimian", load_urdf(SCREE_SOURCE_DIR "/models/robosimian.urdf")));
+  robots.push_back(std::make_unique<Robot>("robosimian", load_urdf(source_dir() + "/models/robosimian.urdf")));
   robots.push_back(std::make_unique<Robot>("humanoid", humanoid()));
   for (const int links : {10, 100, 300, 1000})
     robots.push_back(std::make_unique<Robot>("chain of " + std::to_string(links), test::chain(links)));

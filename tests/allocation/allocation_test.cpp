@@ -17,6 +17,7 @@
 #include "support/allocation_guard.h"
 #include "support/contact_robots.h"
 #include "support/impact_problems.h"
+#include "support/paths.h"
 #include "support/random_tree.h"
 #include "support/simplex_problems.h"
 
@@ -53,7 +54,7 @@ TEST(Step, AllocatesNothingAfterWarmUp) {
       s.set_state(test::random_position(random, tree.model), test::random_velocity(random, tree.model, 5));
       expect_no_allocation(s, "random tree " + std::to_string(trial));
     }
-    Simulation robot(load_urdf(SCREE_SOURCE_DIR "/models/robosimian.urdf"),
+    Simulation robot(load_urdf(source_dir() + "/models/robosimian.urdf"),
                      StepOptions{.integrator = integrator, .dt = integrator == IntegratorType::rk4 ? 1e-4 : 0.05});
     robot.control().kp.tail(28).setConstant(500);
     robot.control().kd.tail(28).setConstant(20);
@@ -63,8 +64,8 @@ TEST(Step, AllocatesNothingAfterWarmUp) {
 }
 
 TEST(Motion, SamplingAllocatesNothing) {
-  const Model model = load_urdf(SCREE_SOURCE_DIR "/models/robosimian-planar.urdf");
-  const Motion motion = load_motion(SCREE_SOURCE_DIR "/motions/robosimian-walk.toml", model);
+  const Model model = load_urdf(source_dir() + "/models/robosimian-planar.urdf");
+  const Motion motion = load_motion(source_dir() + "/motions/robosimian-walk.toml", model);
   Eigen::VectorXd q = model.neutral_position(), v = Eigen::VectorXd::Zero(model.nv());
   test::AllocationGuard guard;
   for (double t = -1; t < 10; t += 0.01) motion.sample(t, q, v);
@@ -206,7 +207,7 @@ TEST(Step, AllocatesNothingWhenAStepWithContactFails) {
 }
 
 TEST(Dynamics, AllocatesNothing) {
-  const Model model = load_urdf(SCREE_SOURCE_DIR "/models/robosimian.urdf");
+  const Model model = load_urdf(source_dir() + "/models/robosimian.urdf");
   test::Random random(52);
   const Eigen::VectorXd q = test::random_position(random, model), v = test::random_velocity(random, model);
   const Vec3 gravity(0, 0, -9.81);
@@ -246,7 +247,7 @@ TEST(Environment, DistanceAllocatesNothing) {
 
 // Robosimian walks on sand and on rock; the second stride meets what the first one met.
 TEST(Step, AllocatesNothingInContactAfterWarmUp) {
-  const std::filesystem::path root = SCREE_SOURCE_DIR;
+  const std::filesystem::path root = source_dir();
   const auto sand = load_granular(root / "examples/contact/granular-foot.toml");
   for (const auto& [integrator, law] :
        {std::pair(IntegratorType::ne_nmdp, make_coulomb({})), std::pair(IntegratorType::ne_zonmdp, sand)}) {

@@ -8,6 +8,7 @@
 #include "scree/motion.h"
 #include "scree/step.h"
 #include "scree/urdf.h"
+#include "support/paths.h"
 #include "support/random_tree.h"
 
 namespace scree::test {
@@ -19,7 +20,7 @@ inline constexpr IntegratorType kContactIntegrators[] = {IntegratorType::ne_mdp,
 // `name` as in models/: "robosimian-planar", "spider-spatial", ...
 struct ContactRobot {
   explicit ContactRobot(const std::string& name, CoulombOptions law = {})
-      : model(load_urdf(std::string(SCREE_SOURCE_DIR "/models/") + name + ".urdf")), control(model) {
+      : model(load_urdf(source_dir() + "/models/" + name + ".urdf")), control(model) {
     const bool spider = model.name().starts_with("spider");
     law.friction = spider ? 1.5 : 0.7;
     floor = spider ? -0.43 : -0.80;
@@ -40,7 +41,7 @@ struct ContactRobot {
   // Of this robot: "walk", "jump", ...
   std::shared_ptr<const Motion> motion(const std::string& what) const {
     const std::string robot = model.name().starts_with("spider") ? "spider" : "robosimian";
-    return std::make_shared<Motion>(load_motion(SCREE_SOURCE_DIR "/motions/" + robot + "-" + what + ".toml", model));
+    return std::make_shared<Motion>(load_motion(source_dir() + "/motions/" + robot + "-" + what + ".toml", model));
   }
   void walk() { control.motion = motion("walk"); }
 

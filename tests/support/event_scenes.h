@@ -8,6 +8,7 @@
 #include "scree/kinematics.h"
 #include "scree/step.h"
 #include "scree/urdf.h"
+#include "support/paths.h"
 #include "support/random_tree.h"
 
 namespace scree::test {
@@ -62,7 +63,7 @@ inline EventScene random_event_scene(Random& random) {
       "box-planar",        "box",           "cube",    "chain-floating-2d", "chain-floating-3d",
       "robosimian-planar", "spider-planar", "walker2d"};
   const std::string name = kModels[static_cast<int>(uniform(random, 0, 8))];
-  Model model = load_urdf(SCREE_SOURCE_DIR "/models/" + name + ".urdf");
+  Model model = load_urdf(source_dir() + "/models/" + name + ".urdf");
   const Control still(model);
   EventScene scene{name, std::move(model), {}, still, {}, {}};
   add_random_ground(random, scene.world.environment);
