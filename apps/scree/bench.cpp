@@ -202,7 +202,7 @@ void add_bench(CLI::App& app, Action& action) {
   verb->add_option("models", options->models, "More robots (.urdf), beside a humanoid-size tree and three chains")
       ->type_name("MODEL.urdf");
   verb->add_option("--seconds", options->seconds, "Time to spend on each row [s]")
-      ->check(CLI::Range(1e-4, 60.0))
+      ->check(number_in(1e-4, 60.0))
       ->type_name("S");
   verb->add_flag("--json", options->json, "Print one JSON object (SI units) on stdout");
   verb->callback([options, &action] { action = [options] { return bench(*options); }; });

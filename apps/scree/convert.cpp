@@ -30,9 +30,9 @@ bool leaves_meshes_behind(const Model& model, const ConvertOptions& options) {
 
 int convert(const ConvertOptions& options) {
   const UrdfOptions urdf_options = options.model.urdf_options();
-  check_outputs({options.to}, {options.from});
   ImportReport report;
   const Model model = load_urdf(options.from, urdf_options, &report);
+  check_outputs({options.to}, report.files);
   save_urdf(model, options.to);
   const int ignored = report.count(ImportVerdict::ignored);
   if (options.json) {

@@ -163,6 +163,7 @@ void add_impact(CLI::App& app, Action& action) {
   verb->add_flag("--all", flags->all, "Every outcome of every law that applies");
   flags->samples_given =
       verb->add_option("--samples", flags->samples, "The set of plausible outcomes, from N trajectories")
+          ->check(whole_number())
           ->type_name("N");
   verb->add_option("--sampler", flags->sampler,
                    "uniform (as the dissertation) or persistent (one contact at a time, searches extremes)")
@@ -171,13 +172,16 @@ void add_impact(CLI::App& app, Action& action) {
                           ->type_name("H");
   flags->max_steps_given =
       verb->add_option("--max-steps", flags->max_steps, "Steps of an iterated law, or increments of a sample, at most")
+          ->check(whole_number())
           ->type_name("N");
-  flags->seed_given = verb->add_option("--seed", flags->seed, "Of the samples")->type_name("S");
+  flags->seed_given = verb->add_option("--seed", flags->seed, "Of the samples")->check(whole_number(0))->type_name("S");
   verb->add_option("--threads", flags->threads, "For samples; results do not depend on it (else: all the machine has)")
+      ->check(whole_number())
       ->check(CLI::Range(1, 1024))
       ->type_name("T");
   flags->directions_given =
       verb->add_option("--directions", flags->directions, "Edges of the friction cone in space, 3 to 64 (8)")
+          ->check(whole_number())
           ->type_name("K");
   flags->tolerance_given = verb->add_option("--tolerance", flags->tolerance,
                                             "Of iterated laws, relative to the speed before: 1e-15 to 0.5 (1e-10)")

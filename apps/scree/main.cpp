@@ -44,6 +44,16 @@ std::string usage_error(const CLI::App& app, const std::vector<std::string>& arg
                      verb_known ? first + " " : "");
 }
 
+// Nothing has an empty name. --batch may stand alone, which looks the same.
+void refuse_empty_values(CLI::App& app) {
+  const auto check = [](const std::string& value) {
+    return value.empty() ? std::string("the value is empty, expected one") : std::string();
+  };
+  for (CLI::App* verb : app.get_subcommands({}))
+    for (CLI::Option* option : verb->get_options())
+      if (option->get_expected_min() > 0) option->check(CLI::Validator(check, ""));
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Articulated rigid bodies: simulate, record, check and convert robot models.", "scree");
   app.set_version_flag("--version", fmt::format("scree {} ({})", version(), compiler()));
@@ -61,6 +71,7 @@ int run(int argc, char** argv) {
   add_study(app, action);
   add_calibrate(app, action);
   add_impact(app, action);
+  refuse_empty_values(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version

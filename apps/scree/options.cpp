@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 #include "formats/atomic_file.h"
+#include "formats/text.h"
 #include "scree/error.h"
 #include "sim/base_type.h"
 
@@ -11,6 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Also under another name: a hard link has the same device and inode.
 bool same_file(const fs::path& a, const fs::path& b) {
   std::error_code error;
   return fs::equivalent(a, b, error) || fs::weakly_canonical(fs::absolute(a)) == fs::weakly_canonical(fs::absolute(b));
@@ -20,10 +24,28 @@ bool same_file(const fs::path& a, const fs::path& b) {
 
 void add_output(CLI::App& verb, const std::string& flag, std::string& file, const std::string& help,
                 const std::string& example) {
-  const auto check = [](const std::string& name) {
-    return name.empty() ? std::string("the name is empty, expected a file name") : std::string();
+  verb.add_option(flag, file, help)->type_name(example);
+}
+
+CLI::Validator whole_number(std::int64_t low) {
+  const auto check = [low](const std::string& word) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    const bool octal = word.size() > 1 && word[word[0] == '-' ? 1 : 0] == '0';
+    if (error == std::errc() && end == word.data() + word.size() && !octal && value >= low) return std::string();
+    return fmt::format("{}, expected a whole number{}", one_line(word, 60), low == 0 ? " >= 0" : "");
   };
-  verb.add_option(flag, file, help)->type_name(example)->check(check);
+  return CLI::Validator(check, "");
+}
+
+CLI::Validator number_in(double low, double high) {
+  const auto check = [low, high](const std::string& word) {
+    const std::optional<double> value = parse_number(word);
+    return value && *value >= low && *value <= high
+               ? std::string()
+               : fmt::format("{}, expected a number in [{:g}, {:g}]", one_line(word, 60), low, high);
+  };
+  return CLI::Validator(check, "");
 }
 
 CLI::Option* add_ghost(CLI::App& verb, std::string& file) {
@@ -76,11 +98,14 @@ void check_outputs(const std::vector<fs::path>& outputs, const std::vector<fs::p
   for (const fs::path& output : outputs) {
     if (output.empty()) continue;
     check_writable(output);
+    const fs::path target = output_target(output);
     for (const fs::path& other : taken)
-      if (!other.empty() && same_file(output, other))
+      if (!other.empty() && same_file(target, other))
         throw InputError(fmt::format("{}: would overwrite {}, expected another name", output.string(),
-                                     &other - taken.data() < std::ssize(inputs) ? "an input" : "another output"));
-    taken.push_back(output);
+                                     &other - taken.data() < std::ssize(inputs)
+                                         ? fmt::format("an input, {}", other.string())
+                                         : std::string("another output")));
+    taken.push_back(target);
   }
 }
 

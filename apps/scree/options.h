@@ -2,7 +2,9 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,9 +14,14 @@
 
 namespace scree::cli {
 
-// The name of a file to write; not empty.
+// The name of a file to write.
 void add_output(CLI::App& verb, const std::string& flag, std::string& file, const std::string& help,
                 const std::string& example);
+
+// A whole number in decimal digits. CLI11 alone reads 010 as 8 and turns what is too large into the largest.
+CLI::Validator whole_number(std::int64_t low = std::numeric_limits<std::int64_t>::min());
+// A number in [low, high]; CLI::Range lets nan through.
+CLI::Validator number_in(double low, double high);
 
 // --ghost: a run file to show in the replay of another run. Empty: none.
 CLI::Option* add_ghost(CLI::App& verb, std::string& file);

@@ -190,7 +190,9 @@ int simulate(const SimOptions& options) {
   if (options.batch.wanted())
     return simulate_batch(options.scene, overrides, options.batch, options.out, options.json, options.quiet);
   const Scene scene = load_scene(options.scene, overrides);
-  check_outputs({options.out, options.html}, {scene.file, scene.import_report.file, options.ghost});
+  std::vector<std::filesystem::path> inputs = scene.files;
+  inputs.emplace_back(options.ghost);
+  check_outputs({options.out, options.html}, inputs);
   const std::optional<LoadedRun> ghost = read_ghost(options.ghost);
 
   catch_interrupts();

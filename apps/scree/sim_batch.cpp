@@ -115,12 +115,18 @@ void BatchFlags::add(CLI::App& verb) {
           ->expected(0, 1)
           ->type_name("N")
           ->group(group);
-  const auto add = [&](CLI::Option* option, const char* type) { option->type_name(type)->group(group)->needs(batch); };
+  const auto add = [&](CLI::Option* option, const char* type) {
+    option->check(whole_number())->type_name(type)->group(group)->needs(batch);
+  };
   // These two also belong to --branches.
   verb.add_option("--seed", seed, "Of the differences, in place of the scene's; of --branches: of the outcomes, 1")
+      ->check(whole_number(0))
       ->type_name("S")
       ->group(group);
-  verb.add_option("--threads", threads, "0: as many as this machine has")->type_name("T")->group(group);
+  verb.add_option("--threads", threads, "0: as many as this machine has")
+      ->check(whole_number())
+      ->type_name("T")
+      ->group(group);
   add(verb.add_option("--lanes", lanes, "1, 4 (AVX2) or 8 (AVX-512); 0: as many as this processor has"), "L");
   add(verb.add_option("--rows-every", rows_every, "Steps between recorded rows; 0: the end alone"), "K");
   add(verb.add_option("--chunk", chunk,
@@ -146,13 +152,12 @@ int simulate_batch(const std::string& scene_file, SceneOverrides overrides, cons
   BatchRunOptions options;
   options.trajectories = parse_count(flags.count);
   if (out.empty()) throw InputError("--out: missing, expected the name of the batch file with --batch");
-  if (flags.seed && *flags.seed < 0) throw InputError(fmt::format("--seed: {}, expected an integer >= 0", *flags.seed));
   if (flags.seed) options.seed = static_cast<std::uint64_t>(*flags.seed);
   const std::optional<double> output = std::exchange(overrides.output, {});
   if (output && flags.rows_every) throw InputError("--output: given together with --rows-every, expected one of them");
   overrides.default_integrator = IntegratorType::pbfd_coulomb;
   const Scene scene = load_scene(scene_file, overrides);
-  check_outputs({out}, {scene.file, scene.import_report.file});
+  check_outputs({out}, scene.files);
   options.rows_every = output ? steps_per_row(*output, scene.options.dt) : flags.rows_every.value_or(0);
   options.lanes = flags.lanes.value_or(0);
   options.threads = flags.threads.value_or(0);

@@ -257,8 +257,6 @@ void check(const FanRequest& request) {
   if (!request.ghost.empty()) refuse("--ghost", "a replay shows one run");
   if (request.overrides.accuracy) refuse("--accuracy", "rows are a step of the scene apart");
   if (request.overrides.output) refuse("--output", "rows are a step of the scene apart");
-  if (request.seed && *request.seed < 0)
-    throw InputError(fmt::format("--seed: {}, expected an integer >= 0", *request.seed));
   if (request.threads && (*request.threads < 0 || *request.threads > 1024))
     throw InputError(fmt::format("--threads: {}, expected an integer in [0, 1024]", *request.threads));
 }
@@ -291,7 +289,7 @@ int simulate_fan(const FanFlags& flags, FanRequest request) {
   const Scene scene = load_scene(request.scene, request.overrides);
   options.sampling.friction_directions = scene.world.event.impact.friction_directions;
   options.validate(scene);
-  check_outputs({request.out, request.html}, {scene.file, scene.import_report.file});
+  check_outputs({request.out, request.html}, scene.files);
 
   catch_interrupts();
   Fan fan;

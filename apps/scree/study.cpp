@@ -42,11 +42,26 @@ fs::path find_data(const std::string& wanted) {
       throw InputError(fmt::format("--data: {}: expected a folder that holds models and motions", wanted));
     return wanted;
   }
-  for (const fs::path folder : {".", SCREE_DATA_DIR})
+  // Beside the program, wherever the installation was moved to.
+  std::error_code error;
+  const fs::path installed =
+      (fs::read_symlink("/proc/self/exe", error).parent_path() / SCREE_DATA_FROM_BIN).lexically_normal();
+  for (const fs::path& folder : {fs::path("."), installed})
     if (complete(folder)) return folder;
   throw InputError(
       fmt::format("study: no models and motions in the current folder or {}, expected them there or in --data DIR",
-                  SCREE_DATA_DIR));
+                  installed.string()));
+}
+
+// What a study may read.
+std::vector<fs::path> data_files(const fs::path& data) {
+  std::vector<fs::path> files;
+  for (const char* const part : {"models", "motions", "examples"}) {
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(data / part, error))
+      if (entry.is_regular_file(error)) files.push_back(entry.path());
+  }
+  return files;
 }
 
 std::string text_of(const StudyRow& row) {
@@ -85,7 +100,7 @@ int run_study(const StudyOptions& options) {
   context.data = find_data(options.data);
   context.quick = options.quick;
   context.jobs = options.jobs > 0 ? options.jobs : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  check_outputs({options.html}, {});
+  check_outputs({options.html}, data_files(context.data));
 
   catch_interrupts();
   StudyResult result;
@@ -116,10 +131,12 @@ void add_study(CLI::App& app, Action& action) {
   auto options = std::make_shared<StudyOptions>();
   verb->add_option("name", options->name, "A study, or \"list\" for their names")->required()->type_name("NAME");
   verb->add_flag("--quick", options->quick, "Fewer step sizes and shorter runs");
-  verb->add_option("--data", options->data,
-                   "Folder that holds models and motions (else: the current folder, then the installed one)")
+  verb->add_option(
+          "--data", options->data,
+          "Folder that holds models and motions (else: the current folder, then share/scree beside the program)")
       ->type_name("DIR");
   verb->add_option("--jobs", options->jobs, "Threads over independent runs (else: all the machine has)")
+      ->check(whole_number())
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
   add_output(*verb, "--html", options->html, "Write a page with figures that opens offline in a browser", "STUDY.html");

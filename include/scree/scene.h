@@ -37,7 +37,8 @@ struct Scene {
   ContactWorld world;   // no solids: no contact
   double duration = 0;  // [s]
   BatchVariation batch = {};
-  std::string text;  // the TOML as read, for the run file
+  std::string text;                               // the TOML as read, for the run file
+  std::vector<std::filesystem::path> files = {};  // that were read: scene, model, meshes, motion, height fields, tables
 };
 
 // Throws InputError: file:line, key, value, expected; an unknown key names the nearest known one.

@@ -25,7 +25,8 @@ struct ImportEntry {
 
 struct ImportReport {
   std::string file;
-  std::vector<ImportEntry> entries;  // in file order, every element and every attribute once
+  std::vector<ImportEntry> entries;               // in file order, every element and every attribute once
+  std::vector<std::filesystem::path> files = {};  // that were read: the model, its meshes
   int count(ImportVerdict verdict) const;
   std::string first_rejection() const;  // "file:line: place: why" on one line, empty if nothing was rejected
 };

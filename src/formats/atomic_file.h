@@ -1,5 +1,5 @@
-// A file that appears whole or not at all: written under a temporary name in the same directory, flushed to disk, then
-// renamed over the target.
+// A file that appears whole or not at all: written under another name or none in the directory of its target, flushed to
+// disk, then given the target's name.
 #pragma once
 
 #include <filesystem>
@@ -7,21 +7,37 @@
 
 namespace scree {
 
+// The file that a write to `file` creates or replaces: symbolic links are followed, also to a file that is not there
+// yet. Throws InputError if it cannot be written: no permission, a directory or a device in its place.
+std::filesystem::path output_target(const std::filesystem::path& file);
+
 class AtomicFile {
  public:
-  // Creates the temporary file. Throws InputError if the target cannot be written: no such directory, no permission,
-  // a directory or a device in its place.
-  explicit AtomicFile(const std::filesystem::path& target);
+  // How the content is kept until commit(). `named`: .scree-HOST-PID-N.tmp, which any library can open; one of a killed
+  // process is removed by the next process that makes one beside it. `unnamed` (O_TMPFILE): vanishes with its process;
+  // falls back to `named` where the file system does not know such files.
+  enum class Temporary { named, unnamed };
+
+  // Throws InputError if the target cannot be written. A file that is replaced keeps its permissions, owner and group;
+  // if its owner cannot be kept, it is refused.
+  explicit AtomicFile(const std::filesystem::path& target, Temporary temporary = Temporary::named);
   ~AtomicFile();  // removes the temporary file unless committed
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   const std::filesystem::path& temporary() const { return temporary_; }  // exists and is empty: fill it, close it
-  void commit();                                                         // flush and rename; throws InputError
+  void commit();                                                         // flush and name; throws InputError
 
  private:
-  std::filesystem::path target_, temporary_;
-  bool committed_ = false;
+  bool open_unnamed();
+  void open_named();
+  void keep_owner();
+  void keep_permissions() const;
+
+  std::filesystem::path target_, directory_;
+  std::filesystem::path temporary_;  // unnamed: as this process sees it, in /proc/self/fd
+  std::filesystem::path name_;       // empty: it has none
+  int descriptor_ = -1;
 };
 
 void write_atomically(const std::filesystem::path& file, std::string_view content);

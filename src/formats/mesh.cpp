@@ -42,12 +42,15 @@ std::vector<fs::path> MeshSources::candidates(const std::string& uri) const {
   return places;
 }
 
-std::shared_ptr<const TriangleMesh> MeshSources::read(const std::string& uri) const {
+std::shared_ptr<const TriangleMesh> MeshSources::read(const std::string& uri) {
   if (loader_) return loader_(uri);
   std::string tried;
   for (const fs::path& place : candidates(uri)) {
     std::error_code error;
-    if (fs::exists(place, error)) return std::make_shared<const TriangleMesh>(load_mesh(place));
+    if (fs::exists(place, error)) {
+      files_.push_back(place);
+      return std::make_shared<const TriangleMesh>(load_mesh(place));
+    }
     tried += (tried.empty() ? "" : ", ") + place.lexically_normal().string();
   }
   throw InputError(fmt::format("mesh {} not found, tried: {}", in_quotes(uri),

@@ -18,15 +18,17 @@ class MeshSources {
 
   // Throws InputError: the places tried, or what is wrong with the file.
   std::shared_ptr<const TriangleMesh> get(const std::string& uri);
+  const std::vector<std::filesystem::path>& files() const { return files_; }  // that were read
 
  private:
   std::vector<std::filesystem::path> candidates(const std::string& uri) const;
-  std::shared_ptr<const TriangleMesh> read(const std::string& uri) const;
+  std::shared_ptr<const TriangleMesh> read(const std::string& uri);
 
   std::filesystem::path directory_;
   std::vector<std::filesystem::path> search_path_;
   decltype(UrdfOptions::mesh_loader) loader_;
   std::map<std::string, std::shared_ptr<const TriangleMesh>> loaded_;
+  std::vector<std::filesystem::path> files_;
 };
 
 }  // namespace scree

@@ -84,7 +84,7 @@ std::optional<DocumentError> parse_document(std::string_view text, std::string& 
 
 std::optional<Model> read_document(std::string_view text, const fs::path& file, const UrdfOptions& options,
                                    ImportReport& report) {
-  report = {shown(file), {}};
+  report = {shown(file), {}, {file}};
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // byte order mark
   std::string buffer(text);
   pugi::xml_document document;
@@ -97,10 +97,13 @@ std::optional<Model> read_document(std::string_view text, const fs::path& file, 
   std::optional<Model> model;
   for (pugi::xml_node node = document.document_element().next_sibling(); node; node = node.next_sibling())
     if (node.type() == pugi::node_element) ledger.reject(node, "a second top-level element, expected <robot> alone");
-  if (robot.tag() != "robot")
+  if (robot.tag() != "robot") {
     robot.reject(fmt::format("the document is a <{}>, expected a URDF <robot>", one_line(robot.tag(), 60)));
-  else
-    model = UrdfReader(robot, ledger, file, options).read();
+  } else {
+    UrdfReader reader(robot, ledger, file, options);
+    model = reader.read();
+    report.files.insert(report.files.end(), reader.mesh_files().begin(), reader.mesh_files().end());
+  }
   if (!ledger.clean()) model.reset();
   report.entries = ledger.finish();
   return model;
@@ -126,7 +129,7 @@ std::optional<Model> check_urdf(const fs::path& file, const UrdfOptions& options
     text = read_file(file);
   } catch (const InputError& error) {
     const std::string message = error.what(), prefix = shown(file) + ": ";
-    report = {shown(file), {}};
+    report = {shown(file), {}, {}};
     report.entries.push_back({"document", 0, ImportVerdict::rejected,
                               message.starts_with(prefix) ? message.substr(prefix.size()) : message});
     return std::nullopt;

@@ -18,6 +18,7 @@ class UrdfReader {
 
   // Nullopt if the ledger holds a rejection afterwards.
   std::optional<Model> read();
+  const std::vector<std::filesystem::path>& mesh_files() const { return meshes_.files(); }
 
  private:
   struct Link {

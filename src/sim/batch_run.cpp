@@ -23,10 +23,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kChunk = 256;                 // trajectories
-constexpr double kChunkBytes = 64 << 20;       // of rows, at most, unless the user says how many trajectories
-constexpr size_t kExamples = 5;                // of failures of each kind
-constexpr const char* kJoined = "joined.tmp";  // the batch file before it is moved to its place
+constexpr size_t kChunk = 256;            // trajectories
+constexpr double kChunkBytes = 64 << 20;  // of rows, at most, unless the user says how many trajectories
+constexpr size_t kExamples = 5;           // of failures of each kind
 
 // The folder of the chunks, of one process at a time.
 class ChunkFolder {
@@ -52,7 +51,6 @@ class ChunkFolder {
 
   const fs::path& path() const { return folder_; }
   fs::path chunk(size_t k) const { return folder_ / fmt::format("{:06}.h5", k); }
-  fs::path joined() const { return folder_ / kJoined; }
 
   std::vector<fs::path> found() const {  // NNNNNN.h5
     std::vector<fs::path> files;
@@ -130,7 +128,7 @@ class BatchRun {
         options_(options),
         progress_(progress),
         batch_(scene.model, scene.world, batch_options(scene, options)),
-        target_(resolve(file)) {
+        target_(output_target(file)) {  // links are followed: chunks and batch on one file system
     summary_.trajectories = trajectory_count(scene, options);
     summary_.seed = options.seed.value_or(scene.batch.seed);
     summary_.lanes = batch_lanes(batch_.options());
@@ -171,13 +169,6 @@ class BatchRun {
     BatchTable table;
     size_t missing;
   };
-
-  // Links are followed, so that chunks and batch are on one file system.
-  static fs::path resolve(const fs::path& file) {
-    std::error_code error;
-    const fs::path target = fs::is_symlink(file, error) ? fs::canonical(file, error) : file;
-    return error ? file : target;
-  }
 
   size_t first_of(size_t k) const { return k * summary_.chunk; }
   size_t count_of(size_t k) const { return std::min(summary_.chunk, summary_.trajectories - first_of(k)); }
@@ -334,25 +325,20 @@ class BatchRun {
   void join() {
     BatchHeader header = header_;
     header.count = summary_.trajectories;
-    {
-      AtomicFile joined(folder_->joined());
-      hdf5::Writer out(joined.temporary(), target_.string());
-      write_batch_header(out, header, &scene_.model);
-      if (!scene_.world.environment.solids().empty()) write_environment(out, scene_.world.environment);
-      create_columns(out, shape_, header.count, failure_length_);
-      for (size_t k = 0; k < summary_.chunks; ++k) {
-        const hdf5::Reader in(folder_->chunk(k));
-        BatchTable table = get_table(in, shape_, read_batch_header(in), 0, count_of(k));
-        put_table(out, shape_, first_of(k), table);
-        add_to_summary(table);
-      }
-      out.close();
-      seal_file(joined.temporary());
-      joined.commit();
+    AtomicFile joined(target_);
+    hdf5::Writer out(joined.temporary(), target_.string());
+    write_batch_header(out, header, &scene_.model);
+    if (!scene_.world.environment.solids().empty()) write_environment(out, scene_.world.environment);
+    create_columns(out, shape_, header.count, failure_length_);
+    for (size_t k = 0; k < summary_.chunks; ++k) {
+      const hdf5::Reader in(folder_->chunk(k));
+      BatchTable table = get_table(in, shape_, read_batch_header(in), 0, count_of(k));
+      put_table(out, shape_, first_of(k), table);
+      add_to_summary(table);
     }
-    std::error_code error;
-    fs::rename(folder_->joined(), target_, error);
-    if (error) throw InputError(fmt::format("{}: cannot write: {}", target_.string(), error.message()));
+    out.close();
+    seal_file(joined.temporary());
+    joined.commit();
     flush_folder_of(target_);
   }
 

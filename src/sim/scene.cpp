@@ -20,22 +20,20 @@ constexpr size_t kLongestTitle = 200;
 constexpr double kLargestStep = 0.1;  // [s] the engine chooses
 constexpr double kOutput = 0.02;      // [s] between the rows of a run whose step the engine chooses
 
-Model read_model(const TomlReader& scene, const fs::path& folder, const SceneOverrides& overrides,
-                 ImportReport& report) {
+Model read_model(const TomlReader& scene, SceneFiles& files, const SceneOverrides& overrides, ImportReport& report) {
   std::error_code error;
   UrdfOptions options;
   options.search_path = overrides.search_path;
   for (const std::string& entry : scene.strings("search_path").value_or(std::vector<std::string>{})) {
-    if (!fs::is_directory(folder / entry, error))
+    if (!fs::is_directory(files.folder() / entry, error))
       scene.fail("search_path", fmt::format("no such directory \"{}\"", entry));
-    options.search_path.push_back(folder / entry);
+    options.search_path.push_back(files.folder() / entry);
   }
   if (const auto base = scene.string("base")) scene.blame("base", [&] { options.base = base_type_from_name(*base); });
   options.repair_inertia = scene.boolean("repair_inertia").value_or(false) || overrides.repair_inertia;
-  const std::string name = *scene.string("model");
-  const fs::path file = folder / name;
-  if (name.empty() || !fs::exists(file, error)) scene.fail("model", fmt::format("no such file \"{}\"", file.string()));
-  return load_urdf(file, options, &report);
+  Model model = load_urdf(files.find(scene, "model"), options, &report);
+  files.add(report.files);
+  return model;
 }
 
 // What the scene says of its steps. Empty: it does not say.
@@ -122,13 +120,9 @@ bool has_motor(JointType type) {
   return type != JointType::fixed && type != JointType::planar && type != JointType::floating;
 }
 
-void read_motion(const TomlReader& table, const Model& model, const fs::path& folder, Control& control) {
-  const auto name = table.string("motion");
-  if (!name) return;
-  std::error_code error;
-  const fs::path file = folder / *name;
-  if (name->empty() || !fs::exists(file, error))
-    table.fail("motion", fmt::format("no such file \"{}\"", file.string()));
+void read_motion(const TomlReader& table, const Model& model, SceneFiles& files, Control& control) {
+  if (!table.has("motion")) return;
+  const fs::path file = files.find(table, "motion");
   table.blame("motion", [&] { control.motion = std::make_shared<const Motion>(load_motion(file, model)); });
 }
 
@@ -158,7 +152,7 @@ void read_joint_control(const TomlReader& joints, const std::string& name, const
 }
 
 // Without a target a joint holds its initial position.
-Control read_control(const TomlReader& scene, const Model& model, const fs::path& folder, const Eigen::VectorXd& q0) {
+Control read_control(const TomlReader& scene, const Model& model, SceneFiles& files, const Eigen::VectorXd& q0) {
   Control control(model);
   control.target = q0;
   const auto table = scene.table("control");
@@ -172,7 +166,7 @@ Control read_control(const TomlReader& scene, const Model& model, const fs::path
   };
   set_all("kp", control.kp);
   set_all("kd", control.kd);
-  read_motion(*table, model, folder, control);
+  read_motion(*table, model, files, control);
   if (const auto joints = table->table("joint"))
     for (const std::string& name : joints->keys()) read_joint_control(*joints, name, model, control);
   return control;
@@ -239,18 +233,19 @@ Scene load_scene(const fs::path& file, const SceneOverrides& overrides) {
     scene.fail("title", fmt::format("{} bytes long, expected at most {}", title.size(), kLongestTitle));
   double duration = *scene.number("duration");
   if (!(duration > 0)) scene.fail("duration", fmt::format("{}, expected > 0 s", duration));
-  Environment environment = read_environment(scene, file.parent_path());
+  SceneFiles files(file);
+  Environment environment = read_environment(scene, files);
   const bool has_ground = !environment.solids().empty();
   const StepKeys keys = read_step_options(scene);
   StepOptions options = keys.options;
 
   ImportReport report;
-  Model model = read_model(scene, file.parent_path(), overrides, report);
+  Model model = read_model(scene, files, overrides, report);
   Eigen::VectorXd q0 = model.neutral_position(), v0 = Eigen::VectorXd::Zero(model.nv());
   read_initial_state(scene, model, q0, v0);
   const bool initial = scene.table("initial").has_value();
-  Control control = read_control(scene, model, file.parent_path(), q0);
-  ContactWorld world = read_contact(scene, file.parent_path(), model, std::move(environment));
+  Control control = read_control(scene, model, files, q0);
+  ContactWorld world = read_contact(scene, files, model, std::move(environment));
   BatchVariation batch = read_batch_variation(scene, model, control, world.smooth);
 
   const bool derivatives = !has_ground || world.law->differentiable();
@@ -279,7 +274,8 @@ Scene load_scene(const fs::path& file, const SceneOverrides& overrides) {
           .world = std::move(world),
           .duration = duration,
           .batch = std::move(batch),
-          .text = std::move(text)};
+          .text = std::move(text),
+          .files = files.found()};
 }
 
 }  // namespace scree

@@ -49,15 +49,6 @@ Mat3 read_heading(const TomlReader& table) {
   return rotation_from_rpy(Vec3(0, 0, table.number("heading").value_or(0)));
 }
 
-fs::path existing_file(const TomlReader& table, const char* key, const fs::path& folder) {
-  table.require(key);
-  const std::string name = *table.string(key);
-  std::error_code error;
-  if (name.empty() || !fs::exists(folder / name, error))
-    table.fail(key, fmt::format("no such file \"{}\"", (folder / name).string()));
-  return folder / name;
-}
-
 void add_plane(const TomlReader& table, Environment& ground, const std::string& name) {
   table.check_keys({"shape", "name", "point", "normal"});
   const Vec3 point = vector_or(table, "point", Vec3::Zero()), normal = vector_or(table, "normal", Vec3::UnitZ());
@@ -94,9 +85,9 @@ void add_stairs(const TomlReader& table, Environment& ground, const std::string&
   table.blame("steps", [&] { ground.add_stairs(X_WS, stairs, name); });
 }
 
-void add_height_field(const TomlReader& table, const fs::path& folder, Environment& ground, const std::string& name) {
+void add_height_field(const TomlReader& table, SceneFiles& files, Environment& ground, const std::string& name) {
   table.check_keys({"shape", "name", "file", "origin", "spacing", "low", "high"});
-  const fs::path file = existing_file(table, "file", folder);
+  const fs::path file = files.find(table, "file");
   HeightFieldOptions options;
   if (const auto origin = table.numbers("origin", 2)) options.origin = Eigen::Vector2d(origin->data());
   options.spacing = positive(table, "spacing");
@@ -170,18 +161,18 @@ std::shared_ptr<const ContactLaw> read_patch(const TomlReader& table) {
   return make_patch(options);
 }
 
-std::shared_ptr<const ContactLaw> read_granular(const TomlReader& table, const fs::path& folder) {
+std::shared_ptr<const ContactLaw> read_granular(const TomlReader& table, SceneFiles& files) {
   table.check_keys({"law", "points", "smooth", "impact", "table"});
-  const fs::path file = existing_file(table, "table", folder);
+  const fs::path file = files.find(table, "table");
   std::shared_ptr<const ContactLaw> law;
   table.blame("table", [&] { law = load_granular(file); });
   return law;
 }
 
-std::shared_ptr<const ContactLaw> read_law(const TomlReader& table, const fs::path& folder) {
+std::shared_ptr<const ContactLaw> read_law(const TomlReader& table, SceneFiles& files) {
   const std::string law = table.string("law").value_or("coulomb");
   if (law == "coulomb") return read_coulomb(table);
-  if (law == "granular") return read_granular(table, folder);
+  if (law == "granular") return read_granular(table, files);
   if (law == "patch") return read_patch(table);
   table.fail("law", fmt::format("\"{}\", expected coulomb, granular or patch", law));
 }
@@ -251,7 +242,7 @@ ContactCandidates read_candidates(const TomlReader& table) {
 
 }  // namespace
 
-Environment read_environment(const TomlReader& scene, const fs::path& folder) {
+Environment read_environment(const TomlReader& scene, SceneFiles& files) {
   Environment ground;
   for (const TomlReader& table : scene.tables("environment")) {
     table.require("shape");
@@ -266,7 +257,7 @@ Environment read_environment(const TomlReader& scene, const fs::path& folder) {
     } else if (shape == "stairs") {
       add_stairs(table, ground, name);
     } else if (shape == "height-field") {
-      add_height_field(table, folder, ground, name);
+      add_height_field(table, files, ground, name);
     } else {
       table.fail("shape", fmt::format("\"{}\", expected plane, slope, box, stairs or height-field", shape));
     }
@@ -274,14 +265,13 @@ Environment read_environment(const TomlReader& scene, const fs::path& folder) {
   return ground;
 }
 
-ContactWorld read_contact(const TomlReader& scene, const fs::path& folder, const Model& model,
-                          Environment environment) {
+ContactWorld read_contact(const TomlReader& scene, SceneFiles& files, const Model& model, Environment environment) {
   ContactWorld world;
   world.environment = std::move(environment);
   ContactCandidates which = ContactCandidates::automatic;
   const auto table = scene.table("contact");
   if (table) {
-    world.law = read_law(*table, folder);
+    world.law = read_law(*table, files);
     world.smooth = read_smooth(*table);
     world.event = read_event(*table);
     which = read_candidates(*table);

@@ -14,3 +14,14 @@ run(${CMAKE_COMMAND} -S ${SOURCE}/tests/package -B ${WORK}/build -G Ninja -DCMAK
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 run(${WORK}/build/outside ${WORK}/prefix/share/scree/models/robosimian.urdf)
 run(${WORK}/prefix/bin/scree --version)
+
+# The installation works wherever it is moved to, from any folder, with nothing of the source in reach.
+file(RENAME ${WORK}/prefix ${WORK}/moved)
+file(MAKE_DIRECTORY ${WORK}/elsewhere)
+run(${CMAKE_COMMAND} -E chdir ${WORK}/elsewhere ${WORK}/moved/bin/scree study impact-cradle --quick --html study.html)
+run(${CMAKE_COMMAND} -E chdir ${WORK}/elsewhere ${WORK}/moved/bin/scree sim
+    ${WORK}/moved/share/scree/examples/scenes/pendulum.toml --html replay.html)
+file(GLOB scenes ${WORK}/moved/share/scree/examples/scenes/*.toml)
+foreach(scene ${scenes})  # with all that they name
+  run(${WORK}/moved/bin/scree check ${scene})
+endforeach()
