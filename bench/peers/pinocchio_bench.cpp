@@ -96,7 +96,7 @@ struct Robot {
   std::string name;
   Model model;
   Dynamics dynamics;
-  JointMotion motion;
+  Motion motion;
   Eigen::VectorXd force, acceleration;
   std::vector<std::unique_ptr<PinocchioPeer>> peers;  // base as translation and ball; as free flyer
 };

@@ -46,7 +46,7 @@ struct PinocchioPeer::Impl {
   bool free_flyer;
   pin::Model model;
   pin::Data data;
-  JointMotion motion;  // in Pinocchio's coordinates
+  Motion motion;  // in Pinocchio's coordinates
 
   Impl(const Model& scree_model, bool flies)
       : source(scree_model), free_flyer(flies), model(build(scree_model, flies)), data(model) {}
