@@ -1,57 +1,24 @@
 // The fan page in a real browser. Environment:
 //   SCREE_MAKE_FAN    executable that writes the pages of make_fan.cpp into a directory
 //   SCREE_MODELS      folder of the models
-//   SCREE_VIEWER_DIR  directory whose node_modules hold playwright-core
 //   SCREE_FAN_DIR     where the pages go
-//   SCREE_CHROMIUM    the browser (optional, default /usr/bin/chromium)
+//   and that of pages.mjs
 import assert from 'node:assert/strict';
 import {execFileSync} from 'node:child_process';
-import {existsSync, readFileSync, statSync} from 'node:fs';
-import {createRequire} from 'node:module';
+import {readFileSync, statSync} from 'node:fs';
 import {join, resolve} from 'node:path';
-import {after, before, test} from 'node:test';
-import {pathToFileURL} from 'node:url';
-
-const chromiumPath = process.env.SCREE_CHROMIUM ?? '/usr/bin/chromium';
-const missing = existsSync(chromiumPath) ? false : `no chromium at ${chromiumPath}`;
-if (missing) console.log(`SKIP: ${missing}`);
+import {pageTests, webgl} from './pages.mjs';
 
 const directory = resolve(process.env.SCREE_FAN_DIR ?? 'fans');
 const fan = (name) => join(directory, `${name}.html`);
-let browser;
-
-before(async () => {
-  if (missing) return;
-  const {chromium} = createRequire(join(process.env.SCREE_VIEWER_DIR, 'package.json'))('playwright-core');
-  execFileSync(process.env.SCREE_MAKE_FAN, [directory, process.env.SCREE_MODELS], {stdio: 'inherit'});
-  browser = await chromium.launch({
-    executablePath: chromiumPath,
-    args: ['--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'],
-  });
-});
-after(() => browser?.close());
-
-// Opens a page that must stay free of errors and requests; `check` gets it once all branches are drawn.
-function pageTest(name, file, check, options = {}) {
-  test(name, {skip: missing, timeout: 120_000}, async () => {
-    const context = await browser.newContext({viewport: {width: 1000, height: 700}, colorScheme: 'light', ...options});
-    const page = await context.newPage();
-    const errors = [], requests = [];
-    page.on('console', (message) => { if (message.type() === 'error') errors.push(message.text()); });
-    page.on('pageerror', (error) => errors.push(String(error)));
-    page.on('request', (request) => requests.push(request.url()));
-    if (options.initScript) await page.addInitScript(options.initScript);
-    const url = pathToFileURL(file).href;
-    await page.goto(url);
-    await drawn(page);
-    await check(page);
-    if (!options.mayLogErrors) assert.deepEqual(errors, []);
-    assert.deepEqual(requests.filter((r) => r !== url && !r.startsWith('data:')), []);
-    await context.close();
-  });
-}
-
 const drawn = (page) => page.waitForFunction(() => window.scree.plot.drawn === window.scree.fan.count);
+const pageTest = pageTests({
+  viewport: {width: 1000, height: 700},
+  args: webgl,
+  prepare: () => execFileSync(process.env.SCREE_MAKE_FAN, [directory, process.env.SCREE_MODELS], {stdio: 'inherit'}),
+  ready: drawn,
+});
+
 // The number of the chosen branch.
 const chosen = (page) => page.evaluate(() => window.scree.fan.numbers[window.scree.selected]);
 const choose = async (page, number) => {

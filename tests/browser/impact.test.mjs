@@ -1,57 +1,30 @@
 // The impact page in a real browser. Environment:
 //   SCREE_CLI         the command line
 //   SCREE_EXAMPLES    folder of the example scenes
-//   SCREE_VIEWER_DIR  directory whose node_modules hold playwright-core
 //   SCREE_IMPACT_DIR  where the pages go
-//   SCREE_CHROMIUM    the browser (optional, default /usr/bin/chromium)
+//   and that of pages.mjs
 import assert from 'node:assert/strict';
 import {execFileSync} from 'node:child_process';
-import {existsSync, mkdirSync} from 'node:fs';
-import {createRequire} from 'node:module';
+import {mkdirSync} from 'node:fs';
 import {join, resolve} from 'node:path';
-import {after, before, test} from 'node:test';
-import {pathToFileURL} from 'node:url';
-
-const chromiumPath = process.env.SCREE_CHROMIUM ?? '/usr/bin/chromium';
-const missing = existsSync(chromiumPath) ? false : `no chromium at ${chromiumPath}`;
-if (missing) console.log(`SKIP: ${missing}`);
+import {pageTests} from './pages.mjs';
 
 const directory = resolve(process.env.SCREE_IMPACT_DIR ?? 'impacts');
 const page = (name) => join(directory, `${name}.html`);
-let browser;
-
-before(async () => {
-  if (missing) return;
-  const {chromium} = createRequire(join(process.env.SCREE_VIEWER_DIR, 'package.json'))('playwright-core');
-  mkdirSync(directory, {recursive: true});
-  const make = (scene, ...options) => execFileSync(process.env.SCREE_CLI,
-    ['impact', join(process.env.SCREE_EXAMPLES, `${scene}.toml`), ...options, '--json', '--html', page(scene)], {stdio: 'ignore'});
-  make('block', '--samples', '2000', '--threads', '1');
-  make('cradle5');
-  make('compass');
-  make('landing');
-  make('matrices', '--samples', '500', '--threads', '1');
-  browser = await chromium.launch({executablePath: chromiumPath, args: ['--no-sandbox', '--disable-gpu']});
+const pageTest = pageTests({
+  viewport: {width: 1000, height: 900},
+  args: ['--disable-gpu'],
+  prepare: () => {
+    mkdirSync(directory, {recursive: true});
+    const make = (scene, ...options) => execFileSync(process.env.SCREE_CLI,
+      ['impact', join(process.env.SCREE_EXAMPLES, `${scene}.toml`), ...options, '--json', '--html', page(scene)], {stdio: 'ignore'});
+    make('block', '--samples', '2000', '--threads', '1');
+    make('cradle5');
+    make('compass');
+    make('landing');
+    make('matrices', '--samples', '500', '--threads', '1');
+  },
 });
-after(() => browser?.close());
-
-// Opens a page that must stay free of errors and requests.
-function pageTest(name, scene, check, options = {}) {
-  test(name, {skip: missing, timeout: 120_000}, async () => {
-    const context = await browser.newContext({viewport: {width: 1000, height: 900}, colorScheme: 'light', ...options});
-    const tab = await context.newPage();
-    const errors = [], requests = [];
-    tab.on('console', (message) => { if (message.type() === 'error') errors.push(message.text()); });
-    tab.on('pageerror', (error) => errors.push(String(error)));
-    tab.on('request', (request) => requests.push(request.url()));
-    const url = pathToFileURL(page(scene)).href;
-    await tab.goto(url);
-    await check(tab);
-    assert.deepEqual(errors, []);
-    assert.deepEqual(requests.filter((r) => r !== url && !r.startsWith('data:')), []);
-    await context.close();
-  });
-}
 
 const arrows = (tab, kind) => tab.$$eval(`#scene [data-arrow^="${kind}"]`, (list) => list.map((e) => e.getAttribute('d')));
 const chooseLaw = (tab, law, rank = 0) => tab.evaluate(([wanted, k]) => {
@@ -67,7 +40,7 @@ const scrub = (tab, share) => tab.evaluate((s) => {
 }, share);
 const circles = (tab) => tab.$$eval('#scene circle.body', (list) => list.map((e) => Number(e.getAttribute('cx'))));
 
-pageTest('another law has other arrows', 'block', async (tab) => {
+pageTest('another law has other arrows', page('block'), async (tab) => {
   await chooseLaw(tab, 'anitescu-potra');
   assert.deepEqual(await arrows(tab, 'after'), [], 'rest: no arrow');
   assert.equal((await arrows(tab, 'before')).length, 1);
@@ -80,7 +53,7 @@ pageTest('another law has other arrows', 'block', async (tab) => {
   assert.equal(await tab.getAttribute('#outcomes tbody tr[aria-selected="true"] td', 'class'), null);
 });
 
-pageTest('planes have points, courses and marks; layers can be hidden', 'block', async (tab) => {
+pageTest('planes have points, courses and marks; layers can be hidden', page('block'), async (tab) => {
   const drawn = () => tab.evaluate(() => window.scree.planes.map((p) => ({...p.drawn})));
   const all = await drawn();
   assert.equal(all.length, 3, 'one of normal velocities, one a contact');
@@ -96,14 +69,14 @@ pageTest('planes have points, courses and marks; layers can be hidden', 'block',
   assert.match(await tab.textContent('.plane .readout'), /vn A .* m\/s/);
 });
 
-pageTest('a click on a row of the table chooses its outcome', 'compass', async (tab) => {
+pageTest('a click on a row of the table chooses its outcome', page('compass'), async (tab) => {
   await tab.click('#outcomes tbody tr:nth-child(2)');
   assert.equal(await tab.inputValue('#outcome'), '1');
   assert.equal(await tab.getAttribute('#outcomes tbody tr:nth-child(2)', 'aria-selected'), 'true');
   assert.ok((await tab.$$('#scene .link')).length >= 2);
 });
 
-pageTest('one ball of the cradle arrives, one leaves, the others stay', 'cradle5', async (tab) => {
+pageTest('one ball of the cradle arrives, one leaves, the others stay', page('cradle5'), async (tab) => {
   await chooseLaw(tab, 'reflections');
   await scrub(tab, 0);
   const rest = await circles(tab);
@@ -119,7 +92,7 @@ pageTest('one ball of the cradle arrives, one leaves, the others stay', 'cradle5
   assert.ok(moved(late)[4] > 20);
 });
 
-pageTest('play moves the time', 'cradle5', async (tab) => {
+pageTest('play moves the time', page('cradle5'), async (tab) => {
   await tab.click('#play');
   await tab.waitForFunction(() => document.getElementById('clock').textContent.startsWith('+'));
   assert.equal(await tab.getAttribute('#play', 'aria-label'), 'Pause');
@@ -129,7 +102,7 @@ pageTest('play moves the time', 'cradle5', async (tab) => {
   assert.equal(await tab.textContent('#clock'), stopped);
 });
 
-pageTest('a scene in space turns with the pointer', 'landing', async (tab) => {
+pageTest('a scene in space turns with the pointer', page('landing'), async (tab) => {
   const faces = () => tab.$$eval('#scene path.body', (list) => list.map((e) => e.getAttribute('d')).join());
   const start = await faces();
   assert.notEqual(start, '');
@@ -141,13 +114,13 @@ pageTest('a scene in space turns with the pointer', 'landing', async (tab) => {
   assert.notEqual(await faces(), start);
 });
 
-pageTest('matrices have planes and tables, no picture', 'matrices', async (tab) => {
+pageTest('matrices have planes and tables, no picture', page('matrices'), async (tab) => {
   assert.equal(await tab.isVisible('#picture'), false);
   assert.ok(await tab.isVisible('.plane canvas'));
   assert.ok((await tab.$$('#shares tbody tr')).length >= 1);
 });
 
-pageTest('dark and narrow', 'block', async (tab) => {
+pageTest('dark and narrow', page('block'), async (tab) => {
   await tab.click('#theme');
   assert.equal(await tab.evaluate(() => document.documentElement.dataset.theme), 'dark');
   assert.equal(await tab.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);

@@ -1,55 +1,21 @@
 // The replay and study pages in a real browser. Environment:
 //   SCREE_MAKE_REPLAY  executable that writes the pages of make_replay.cpp into a directory
-//   SCREE_VIEWER_DIR   directory whose node_modules hold playwright-core
 //   SCREE_REPLAY_DIR   where the replays go
 //   SCREE_REPLAY_HTML  instead of the generated main replay: one written by `scree sim --html` (optional)
-//   SCREE_CHROMIUM     the browser (optional, default /usr/bin/chromium)
+//   and that of pages.mjs
 import assert from 'node:assert/strict';
 import {execFileSync} from 'node:child_process';
-import {existsSync} from 'node:fs';
-import {createRequire} from 'node:module';
 import {join, resolve} from 'node:path';
-import {after, before, test} from 'node:test';
-import {pathToFileURL} from 'node:url';
-
-const chromiumPath = process.env.SCREE_CHROMIUM ?? '/usr/bin/chromium';
-const missing = existsSync(chromiumPath) ? false : `no chromium at ${chromiumPath}`;
-if (missing) console.log(`SKIP: ${missing}`);
+import {pageTests, webgl} from './pages.mjs';
 
 const directory = resolve(process.env.SCREE_REPLAY_DIR ?? 'replays');
 const replay = (name) => join(directory, `${name}.html`);
 const mainReplay = process.env.SCREE_REPLAY_HTML ?? replay('all_shapes');
-let browser;
-
-before(async () => {
-  if (missing) return;
-  const {chromium} = createRequire(join(process.env.SCREE_VIEWER_DIR, 'package.json'))('playwright-core');
-  execFileSync(process.env.SCREE_MAKE_REPLAY, [directory], {stdio: 'inherit'});
-  browser = await chromium.launch({
-    executablePath: chromiumPath,
-    args: ['--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'],
-  });
+const pageTest = pageTests({
+  viewport: {width: 900, height: 600},
+  args: webgl,
+  prepare: () => execFileSync(process.env.SCREE_MAKE_REPLAY, [directory], {stdio: 'inherit'}),
 });
-after(() => browser?.close());
-
-// Opens a page that must stay free of errors and requests; `check` gets the page.
-function pageTest(name, file, check, options = {}) {
-  test(name, {skip: missing, timeout: 120_000}, async () => {
-    const context = await browser.newContext({viewport: {width: 900, height: 600}, colorScheme: 'light', ...options});
-    const page = await context.newPage();
-    const errors = [], requests = [];
-    page.on('console', (message) => { if (message.type() === 'error') errors.push(message.text()); });
-    page.on('pageerror', (error) => errors.push(String(error)));
-    page.on('request', (request) => requests.push(request.url()));
-    if (options.initScript) await page.addInitScript(options.initScript);
-    const url = pathToFileURL(file).href;
-    await page.goto(url);
-    await check(page);
-    if (!options.mayLogErrors) assert.deepEqual(errors, []);
-    assert.deepEqual(requests.filter((r) => r !== url && !r.startsWith('data:')), []);
-    await context.close();
-  });
-}
 
 // What the 3-D canvas shows now: distinct colours, a checksum, share of pixels like the corner's.
 const picture = (page) => page.evaluate(() => {
