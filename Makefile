@@ -2,7 +2,7 @@
 PRESET ?= release
 SCREE = build/release/scree
 
-.PHONY: demo test verify campaigns bench format setup bench-setup oracles configure build clean
+.PHONY: demo studies test verify campaigns bench format setup bench-setup oracles configure build clean
 
 demo: configure  ## run the main job and say which pages to open
 	@cmake --build --preset release --target scree_cli
@@ -16,6 +16,9 @@ demo: configure  ## run the main job and say which pages to open
 	$(SCREE) sim examples/scenes/fan-landing.toml --branches 1000 --html out/fan.html
 	@echo
 	@echo "Open out/robosimian-walk.html, out/robosimian-jump.html, out/disks.html and out/fan.html in a browser."
+
+studies: configure  ## build what `scree study` runs
+	@cmake --build --preset release --target scree_studies
 
 test: oracles build  ## all tests: C++, Python, browser
 	@ctest --preset $(PRESET) --output-junit ctest.xml; status=$$?; \

@@ -30,6 +30,17 @@ TEST(StudyVerb, ListsTheStudies) {
     EXPECT_NE(outcome.out.find(name), std::string::npos) << name;
 }
 
+TEST(StudyVerb, WithoutItsProgramSaysHowToBuildIt) {
+  const TempFolder folder;
+  const std::string alone = (folder / "scree").string();
+  std::filesystem::copy_file(cli_program(), alone);
+  const Outcome outcome = Process({alone, "study", "list"}).wait();
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(outcome.err, "scree: error: study: no " + (folder / "scree-studies").string() +
+                             ", which computes the studies; `make studies` builds it\n");
+}
+
 TEST(StudyVerb, WrongUsageExitsWith2AndWritesNothing) {
   const TempFolder folder;
   const std::string page = (folder / "page.html").string();

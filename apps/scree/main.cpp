@@ -63,14 +63,7 @@ int run(int argc, char** argv) {
       "Data goes to stdout, messages to stderr. SI units and radians.\n"
       "Exit codes: 0 done, 1 the computation failed, 2 wrong usage or input.");
   Action action;
-  add_sim(app, action);
-  add_check(app, action);
-  add_view(app, action);
-  add_convert(app, action);
-  add_bench(app, action);
-  add_study(app, action);
-  add_calibrate(app, action);
-  add_impact(app, action);
+  add_verbs(app, action);
   refuse_empty_values(app);
   try {
     app.parse(argc, argv);

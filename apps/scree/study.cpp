@@ -1,7 +1,7 @@
+// The program beside scree that computes the studies: what `scree study` starts.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 #include <thread>
 
 #include "interrupt.h"
@@ -9,6 +9,7 @@
 #include "options.h"
 #include "scree/error.h"
 #include "studies.h"
+#include "study.h"
 #include "terminal.h"
 #include "verbs.h"
 
@@ -16,12 +17,6 @@ namespace scree::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct StudyOptions {
-  std::string name, html, data;
-  bool quick = false, json = false;
-  int jobs = 0;  // 0: as many as the machine has
-};
 
 const Study& find_study(const std::string& name) {
   std::vector<std::string> names;
@@ -93,6 +88,8 @@ int list_studies() {
   return 0;
 }
 
+}  // namespace
+
 int run_study(const StudyOptions& options) {
   if (options.name == "list") return list_studies();
   const Study& study = find_study(options.name);
@@ -124,25 +121,6 @@ int run_study(const StudyOptions& options) {
   return 0;
 }
 
-}  // namespace
-
-void add_study(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand("study", "Compute the figures of a paper next to ours");
-  auto options = std::make_shared<StudyOptions>();
-  verb->add_option("name", options->name, "A study, or \"list\" for their names")->required()->type_name("NAME");
-  verb->add_flag("--quick", options->quick, "Fewer step sizes and shorter runs");
-  verb->add_option(
-          "--data", options->data,
-          "Folder that holds models and motions (else: the current folder, then share/scree beside the program)")
-      ->type_name("DIR");
-  verb->add_option("--jobs", options->jobs, "Threads over independent runs (else: all the machine has)")
-      ->check(whole_number())
-      ->check(CLI::Range(1, 1024))
-      ->type_name("N");
-  add_output(*verb, "--html", options->html, "Write a page with figures that opens offline in a browser", "STUDY.html");
-  verb->add_flag("--json", options->json, "Print one JSON object on stdout");
-  verb->callback([options, &action] { action = [options] { return run_study(*options); }; });
-  verb->footer("Exits with 0 when the study ran, whatever its verdicts.");
-}
+void add_verbs(CLI::App& app, Action& action) { add_study(app, action); }
 
 }  // namespace scree::cli

@@ -9,6 +9,9 @@ namespace scree::cli {
 
 using Action = std::function<int()>;
 
+// All verbs of the program: verbs.cpp for scree, study.cpp for scree-studies.
+void add_verbs(CLI::App& app, Action& action);
+
 void add_sim(CLI::App& app, Action& action);
 void add_check(CLI::App& app, Action& action);
 void add_view(CLI::App& app, Action& action);
