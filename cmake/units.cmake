@@ -1,0 +1,37 @@
+# Several source files compiled as one (unity build): Eigen's templates and the headers are then paid for once per unit,
+# not once per file, which halves the time of a first build. Edits are slower, so it is an option (SCREE_UNITY), off
+# unless make asks for it. A file that no unit names is compiled alone. Files of a unit share one anonymous namespace: a
+# name that two of them define is a compile error, and one of the two moves.
+function(scree_unit folder name)
+  list(TRANSFORM ARGN REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/${folder}/\\1.cpp")
+  set_source_files_properties(${ARGN} PROPERTIES UNITY_GROUP ${name})
+endfunction()
+function(scree_use_units)
+  set_target_properties(${ARGN} PROPERTIES UNITY_BUILD ${SCREE_UNITY} UNITY_BUILD_MODE GROUP)
+endfunction()
+
+scree_unit(src contact contact/candidates contact/contact_set contact/coulomb contact/granular contact/patch contact/smooth
+           control/control control/inverse_kinematics control/joint_forces control/motion geometry/environment)
+scree_unit(src dynamics dynamics/discretisation dynamics/dynamics dynamics/kinematics dynamics/state formats/files
+           geometry/height_field model/model model/names model/tree sim/event_file sim/impact_page solvers/lcp_precise
+           solvers/simplex_qp solvers/tree_cholesky solvers/tree_lu)
+scree_unit(src formats formats/atomic_file formats/height_field_file formats/height_field_png
+           formats/import_ledger formats/mesh formats/mesh_obj formats/mesh_stl formats/text formats/urdf
+           formats/urdf_parts formats/urdf_reader formats/urdf_writer formats/xml_element sim/replay_data sim/replay_mesh)
+scree_unit(src impact impact/certificate impact/contact_lcp impact/elastic impact/examples impact/impulse_bound
+           impact/outcome_set impact/outcome_setup solvers/lcp_enumerate)
+scree_unit(src friction impact/frictional impact/normalised impact/problem impact/resolve impact/routh impact/routh_set
+           impact/supplement)
+scree_unit(src integrators integrators/derivatives integrators/flight integrators/friction integrators/lasting
+           integrators/mdp integrators/nmdp integrators/pbfd integrators/residual integrators/rigid_contacts
+           integrators/rk4 integrators/step)
+scree_unit(src batches sim/batch sim/batch_file sim/batch_identity sim/batch_run sim/batch_scene sim/batch_table
+           sim/calibration sim/fan sim/fan_file sim/fan_page sim/fan_statistics)
+scree_unit(src impacts sim/impact_contacts sim/impact_report sim/impact_scene sim/granular_file sim/motion_file
+           sim/run_file sim/scene_contact sim/study_page sim/toml_reader)
+scree_unit(src runs sim/coordinate_names sim/dense_output sim/hdf5 sim/replay sim/replay_contacts
+           sim/replay_events sim/run sim/run_contacts sim/run_events sim/scene
+           sim/seal sim/simulation)
+
+scree_unit(apps/scree cli_shared main options terminal interrupt study_verb)
+scree_unit(apps/scree cli bench calibrate check convert impact sim_batch sim_fan study_launch verbs view)
