@@ -5,7 +5,7 @@ SCREE = build/release/scree
 # does the preset debug, which thereby checks that every file includes what it needs.
 UNITY = $(if $(filter debug,$(PRESET)),OFF,ON)
 
-.PHONY: demo studies test verify campaigns bench format setup bench-setup oracles configure build clean
+.PHONY: demo studies test verify campaigns bench bench-check format setup bench-setup oracles configure build clean
 
 demo: configure  ## run the main job and say which pages to open
 	@cmake --build --preset release --target scree_cli
@@ -27,29 +27,40 @@ test: oracles build  ## all tests: C++, Python, browser
 	@ctest --preset $(PRESET) --output-junit ctest.xml; status=$$?; \
 	sed -n 's/.*[[:space:]]skipped="\([0-9]*\)".*/tests skipped: \1/p' build/$(PRESET)/ctest.xml; exit $$status
 
-verify:  ## test, then the longer checks: clang, sanitizers, assertions
+verify:  ## test, then the longer checks: clang, sanitizers, assertions, campaigns, every benchmark and its peers
 	@for preset in release clang asan debug; do $(MAKE) --no-print-directory test PRESET=$$preset || exit 1; done
 	@$(MAKE) --no-print-directory campaigns
-	@echo "verify: release, clang, asan, debug and the campaigns passed"
+	@$(MAKE) --no-print-directory bench-check
+	@$(MAKE) --no-print-directory demo
+	@echo "verify: release, clang, asan, debug, the campaigns, the benchmarks and the demo passed"
 
 campaigns: build  ## random problems by the hundred thousand: impacts, complementarity; event-driven scenes (part of verify)
 	build/release/tests/campaigns/scree_impact_campaign 100000 1 2
 	build/release/tests/campaigns/scree_lcp_campaign 1000000
 	build/release/tests/campaigns/scree_event_campaign 2000 1 2
 
+# What the benchmarks do; bench-check asks for less of the same. A peer that could not be installed is left out.
+BENCH_OPTIONS =
+LCP_COUNT =
+CONTACT_OPTIONS = --integrators implicitfast,discrete
+BATCH_OPTIONS =
+PEERS = build/release/bench/peers
+ORACLES_PYTHON = PYTHONDONTWRITEBYTECODE=1 build/oracles-venv/bin/python
+
 bench: oracles bench-setup build  ## speed, beside accuracy
-	build/release/bench/scree_bench --benchmark_counters_tabular=true
-	@cmake --build --preset release --target scree_bench_pinocchio
-	@! [ -x build/release/bench/peers/scree_bench_pinocchio ] || build/release/bench/peers/scree_bench_pinocchio
-	@cmake --build --preset release --target scree_lcp_peers
-	@! [ -x build/release/bench/peers/scree_lcp_peers ] || build/release/bench/peers/scree_lcp_peers
-	@cmake --build --preset release --target scree_contact_tables scree_batch_peer
-	@! [ -x build/oracles-venv/bin/python ] || PYTHONDONTWRITEBYTECODE=1 build/oracles-venv/bin/python \
-	  bench/peers/mujoco_contact.py --tables build/release/bench/peers/scree_contact_tables --scree $(SCREE) \
-	  --integrators implicitfast,discrete
-	@! [ -x build/oracles-venv/bin/python ] || PYTHONDONTWRITEBYTECODE=1 build/oracles-venv/bin/python \
-	  bench/peers/mujoco_batch.py --tables build/release/bench/peers/scree_contact_tables \
-	  --peer build/release/bench/peers/scree_batch_peer
+	@cmake --build --preset release --target scree_bench_pinocchio scree_lcp_peers
+	build/release/bench/scree_bench --benchmark_counters_tabular=true $(BENCH_OPTIONS)
+	@! [ -x $(PEERS)/scree_bench_pinocchio ] || $(PEERS)/scree_bench_pinocchio $(BENCH_OPTIONS)
+	@! [ -x $(PEERS)/scree_lcp_peers ] || $(PEERS)/scree_lcp_peers $(LCP_COUNT)
+	@! [ -x build/oracles-venv/bin/python ] || $(ORACLES_PYTHON) bench/peers/mujoco_contact.py \
+	  --tables $(PEERS)/scree_contact_tables --scree $(SCREE) $(CONTACT_OPTIONS)
+	@! [ -x build/oracles-venv/bin/python ] || $(ORACLES_PYTHON) bench/peers/mujoco_batch.py \
+	  --tables $(PEERS)/scree_contact_tables --peer $(PEERS)/scree_batch_peer $(BATCH_OPTIONS)
+
+bench-check:  ## compile every benchmark and peer and run each for a moment (part of verify)
+	@$(MAKE) --no-print-directory bench BENCH_OPTIONS="--benchmark_min_time=0.001 --benchmark_repetitions=1" LCP_COUNT=2 \
+	  CONTACT_OPTIONS="--integrators implicitfast --tasks squat --scree-integrators pbd-nmdp2 --steps 10 --repeats 1" \
+	  BATCH_OPTIONS="--integrators implicitfast --scree-steps 10 --accuracy-count 1 --counts 8 --threads 1 --repeats 1"
 
 format:  ## clang-format the sources in place
 	clang-format -i $$(git ls-files '*.h' '*.cpp')

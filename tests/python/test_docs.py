@@ -40,18 +40,112 @@ def test_every_path_named_in_the_readme_exists():
     assert [p for p in named if not (ROOT / p).exists()] == []
 
 
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+README = (ROOT / "README.md").read_text()
+
+
+def sh_lines(text):
+    lines = [line.split(" #")[0].strip() for block in re.findall(r"```sh\n(.*?)```", text, re.S) for line in block.splitlines()]
+    return [line for line in lines if line]
+
+
+def run_as_written(command, folder):
+    words = shlex.split(command)
+    programs = {"build/release/scree": os.environ["SCREE_CLI"], "scree": os.environ["SCREE_CLI"], "python3": sys.executable}
+    return subprocess.run([programs[words[0]], *words[1:]], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+def tree_in(folder):
+    for name in ("models", "motions", "examples"):
+        (folder / name).symlink_to(ROOT / name)
+
+
 def test_the_first_five_minutes_of_the_readme_run_as_written(tmp_path):
-    text = (ROOT / "README.md").read_text().split("## The first five minutes")[1].split("## What is where")[0]
+    text = README.split("## The first five minutes")[1].split("## What is where")[0]
     (scene,) = re.findall(r"```toml\n(.*?)```", text, re.S)
     (tmp_path / "scene.toml").write_text(scene)
-    for folder in ("models", "examples"):
-        (tmp_path / folder).symlink_to(ROOT / folder)
-    commands = [c for block in re.findall(r"```sh\n(.*?)```", text, re.S) for c in block.strip().splitlines()]
+    tree_in(tmp_path)
+    commands = sh_lines(text)
     assert len(commands) == 7
-    programs = {"build/release/scree": os.environ["SCREE_CLI"], "python3": sys.executable}
-    outputs = []
-    for command in commands:
-        words = shlex.split(command)
-        outputs.append(subprocess.run([programs[words[0]], *words[1:]], cwd=tmp_path, check=True, capture_output=True, text=True).stdout)
+    outputs = [run_as_written(command, tmp_path) for command in commands]
     assert (tmp_path / "walk.html").exists() and (tmp_path / "batch.h5").exists() and (tmp_path / "disks.html").exists()
     assert outputs[-1].split() == ["(501,", "2)", "s"]
+
+
+# Lines of code blocks that no test runs as written.
+NOT_RUN = {
+    "cd build/release/viewer": "how to work on the viewer",
+    "cp -r ../../../viewer/src . && npm run check && npm run build": "the build bundles, viewer.types checks",
+}
+
+
+def test_the_commands_of_the_docs_run_as_written(tmp_path):
+    tree_in(tmp_path)
+    commands = {line for page in (ROOT / "docs").glob("*.md") for line in sh_lines(page.read_text())}
+    assert set(NOT_RUN) <= commands, "no exception without its command"
+    commands = sorted(c for c in commands - set(NOT_RUN) if not c.startswith("make "))
+    assert len(commands) >= 5
+    for command in commands:
+        run_as_written(command, tmp_path)
+
+
+def make_rules():
+    """Targets of the Makefile and all that each of them asks for, by prerequisites or by $(MAKE)."""
+    rules, target = {}, None
+    for line in (ROOT / "Makefile").read_text().replace("\\\n", " ").splitlines():
+        if rule := re.match(r"([\w-]+):([^=]*?)(##.*)?$", line):
+            target = rule[1]
+            rules[target] = set(rule[2].split())
+        elif line.startswith("\t"):
+            rules[target] |= {word for part in line.split("$(MAKE)")[1:] for word in re.findall(r"(?<=\s)[a-z][\w-]*(?![\w=-])", part)[:1]}
+    return rules
+
+
+# Targets that `make verify` leaves out.
+NOT_VERIFIED = {
+    "studies": "a part of what `build` builds",
+    "format": "rewrites sources; the test style.clang_format asks whether it would",
+    "clean": "deletes",
+}
+
+
+def test_every_target_of_the_makefile_is_part_of_verify_and_named_ones_exist():
+    rules = make_rules()
+    reached, new = set(), {"verify"}
+    while new:
+        reached |= new
+        new = {t for target in new for t in rules[target] if t in rules} - reached
+    assert {"test", "campaigns", "bench", "demo"} <= reached
+    assert set(rules) - reached == set(NOT_VERIFIED)
+    named = {name for page in PAGES for name in re.findall(r"(?:^|`)make ([a-z][a-z-]*)", page.read_text(), re.M)}
+    assert len(named) >= 5
+    assert named - set(rules) == set()
+
+
+def test_every_program_that_make_runs_is_built():
+    programs = set(re.findall(r"scree_\w+(?= |$)|(?<=/)scree_\w+", (ROOT / "Makefile").read_text()))
+    assert len(programs) >= 7
+    known = "\n".join(path.read_text() for path in ROOT.glob("*/**/CMakeLists.txt") if "build" not in path.parts)
+    known += (ROOT / "CMakeLists.txt").read_text()
+    assert {p for p in programs if not re.search(rf"add_executable\({p}\b", known)} == set()
+
+
+def test_every_verb_option_and_study_named_in_the_docs_exists():
+    cli = os.environ["SCREE_CLI"]
+    ask = lambda *words: subprocess.run([cli, *words], check=True, capture_output=True, text=True).stdout
+    studies = {line.split()[0] for line in ask("study", "list").splitlines()}
+    helps, wrong, seen = {}, [], 0
+    for page in [path for path in PAGES if path.name != "CHANGELOG.md"]:
+        for command in re.findall(r"`((?:build/release/)?scree (?!VERB)[a-z][^`]*)`", page.read_text()) + sh_lines(page.read_text()):
+            words = command.split()
+            if not words[0].endswith("scree"):
+                continue
+            seen += 1
+            verb = words[1]
+            helps[verb] = helps.get(verb) or ask(verb, "--help")
+            unknown = [w for w in re.findall(r"(?<= )--[a-z-]+", command) if not re.search(rf"{w}\b", helps[verb])]
+            if verb == "study" and words[2:] and re.fullmatch("[a-z0-9-]+", words[2]) and words[2] not in studies | {"list"}:
+                unknown.append(words[2])
+            wrong += [f"{page.name}: {command}: {word}" for word in unknown]
+    assert seen > 20
+    assert wrong == []
