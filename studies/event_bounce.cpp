@@ -347,10 +347,13 @@ StudyResult study_event_bounce(const StudyContext& context) {
     rows.push_back(
         small_row(fmt::format("{}: the same at {:g} ms", name, 1e3 * steps.back()), "", ratios.back(), 1e-7));
     const auto order = [&](const std::vector<double>& errors) { return log_slope(steps, errors); };
-    rows.push_back(goal_row(name + ": order of the error of the third impact in the step", "", "2", order(third),
-                            ">= 0.9", order(third) >= 0.9));
-    rows.push_back(
-        goal_row(name + ": order of the error of the end", "", "2", order(last), ">= 0.9", order(last) >= 0.9));
+    // Theory says 2. Lift-offs are seen at the end of a step, which alone would be of first order.
+    for (const double least : {0.9, 1.9}) {
+      rows.push_back(goal_row(name + ": order of the error of the third impact in the step", "", "2", order(third),
+                              fmt::format(">= {:g}", least), order(third) >= least));
+      rows.push_back(goal_row(name + ": order of the error of the end", "", "2", order(last),
+                              fmt::format(">= {:g}", least), order(last) >= least));
+    }
     rows.push_back(small_row(fmt::format("{}: error of the end at {:g} ms", name, 1e3 * steps.back()), "s", last.back(),
                              2 * steps.back()));
     const auto sorted = [&](const std::vector<double>& errors) {

@@ -107,9 +107,9 @@ StudyResult study_impact_block(const StudyContext& context) {
     if (c.reference == 0) continue;
     reference.x.push_back(c.step);
     reference.y.push_back(c.reference);
-    rows.push_back(reach_spread_row(
+    add_reach_spread(
         fmt::format("table: reach of {} uniform samples, step {} N s, over the true extreme", samples, c.step),
-        c.reference, reach));
+        c.reference, reach, rows);
   }
   const ImpactSamples small = uniform_samples(context, table, 0.0266, 40, samples);
   rows.push_back(

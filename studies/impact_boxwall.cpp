@@ -100,9 +100,8 @@ StudyResult study_impact_boxwall(const StudyContext& context) {
     if (c.reference == 0) continue;
     reference.x.push_back(c.step);
     reference.y.push_back(c.reference);
-    rows.push_back(
-        reach_spread_row(fmt::format("reach of {} uniform samples, step {} N s, over the largest known", few, c.step),
-                         c.reference, reach));
+    add_reach_spread(fmt::format("reach of {} uniform samples, step {} N s, over the largest known", few, c.step),
+                     c.reference, reach, rows);
   }
   uniform.x.push_back(2);
   uniform.y.push_back(slide / kSlide);

@@ -56,12 +56,14 @@ Reach uniform_reach(const StudyContext& context, const ImpactProblem& problem, d
 }
 
 // Student's t with 4 degrees of freedom, 99 %: where one more run would lie, were extremes normally distributed.
-StudyRow reach_spread_row(std::string quantity, double reference, const Reach& reach) {
-  const double spread = 4.604 * std::sqrt(1 + 1.0 / 5) * reach.deviation;
-  return goal_row(std::move(quantity), "", fmt::format("{:.4g}", reference),
-                  fmt::format("{:.4f} +- {:.4f}", reach.mean, reach.deviation),
-                  fmt::format("one more run than our five, 99 %: within {:.2g}", spread),
-                  std::abs(reach.mean - reference) <= spread);
+// That lets much scatter pass: the goal set before any run stands beside it.
+void add_reach_spread(std::string quantity, double reference, const Reach& reach, std::vector<StudyRow>& rows) {
+  const double spread = 4.604 * std::sqrt(1 + 1.0 / 5) * reach.deviation, off = std::abs(reach.mean - reference);
+  const std::string value = fmt::format("{:.4f} +- {:.4f}", reach.mean, reach.deviation);
+  const std::string paper = fmt::format("{:.4g}", reference);
+  rows.push_back(goal_row(quantity, "", paper, value,
+                          fmt::format("one more run than our five, 99 %: within {:.2g}", spread), off <= spread));
+  rows.push_back(goal_row(std::move(quantity), "", paper, value, "within 0.03", off <= 0.03));
 }
 
 ImpactSamples persistent_samples(const StudyContext& context, const ImpactProblem& problem, long samples) {

@@ -34,7 +34,7 @@ struct Reach {
 Reach uniform_reach(const StudyContext& context, const ImpactProblem& problem, double step, long samples,
                     const Eigen::MatrixXd& directions, double known);
 // Ours next to the reference's one run.
-StudyRow reach_spread_row(std::string quantity, double reference, const Reach& reach);
+void add_reach_spread(std::string quantity, double reference, const Reach& reach, std::vector<StudyRow>& rows);
 
 // The persistent sampler with its own step, covering vectors and search.
 ImpactSamples persistent_samples(const StudyContext& context, const ImpactProblem& problem, long samples);

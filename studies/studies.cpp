@@ -48,6 +48,8 @@ const std::vector<Study>& studies() {
        study_event_agreement},
       {"event-inclusion", "Impacts with time as a state: the flow of a falling ball (section 7.3, Fig. 7.4)",
        study_event_inclusion},
+      {"conservation", "Energy and momentum after 100 s of free flight at 10 and 50 ms, every integrator",
+       study_conservation},
   };
   return all;
 }

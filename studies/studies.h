@@ -59,5 +59,6 @@ StudyResult study_event_compass_fan(const StudyContext& context);
 StudyResult study_event_robosimian_step(const StudyContext& context);
 StudyResult study_event_agreement(const StudyContext& context);
 StudyResult study_event_inclusion(const StudyContext& context);
+StudyResult study_conservation(const StudyContext& context);
 
 }  // namespace scree

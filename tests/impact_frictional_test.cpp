@@ -14,6 +14,7 @@ namespace {
 
 using Eigen::MatrixXd;
 using Eigen::Vector2d;
+using Eigen::Vector3d;
 using Eigen::VectorXd;
 
 ImpactOptions law(ImpactLaw law, std::vector<int> order = {}) {
@@ -481,6 +482,103 @@ TEST(AnitescuPotra, LargeProblemsAreSearchedInPart) {
     expect_impact(p, r, "large");
     expect_complementary(p, r, "large");
   }
+}
+
+// A box lands flat on four corners: impulses form a face of 40 unknowns with more vertices than memory holds,
+// velocities a single one. Found, and found complete, within a few nodes.
+ImpactProblem flat_box(double mass = 1) {
+  const Vector3d half(0.2, 0.15, 0.1);
+  ImpactProblem p;
+  p.M = MatrixXd::Identity(6, 6) * mass;
+  p.M.bottomRightCorner<3, 3>() =
+      Vector3d(half.y() * half.y() + half.z() * half.z(), half.x() * half.x() + half.z() * half.z(),
+               half.x() * half.x() + half.y() * half.y())
+          .asDiagonal() *
+      (mass / 3);
+  p.Jn.resize(4, 6);
+  p.Jt.resize(8, 6);
+  for (int k = 0; k < 4; ++k) {
+    const Vector3d r(k % 2 ? half.x() : -half.x(), k / 2 ? half.y() : -half.y(), -half.z());
+    const auto row = [&](const Vector3d& e) { return (VectorXd(6) << e, r.cross(e)).finished().transpose(); };
+    p.Jn.row(k) = row(Vector3d::UnitZ());
+    p.Jt.row(2 * k) = row(Vector3d::UnitX());
+    p.Jt.row(2 * k + 1) = row(Vector3d::UnitY());
+  }
+  p.mu = VectorXd::Constant(4, 0.874);
+  p.v.resize(6);
+  p.v << 0.3, 0.1, -1, 0.2, -0.3, 0.5;
+  return p;
+}
+
+TEST(AnitescuPotra, AFlatBoxEndsAndIsSearchedCompletely) {
+  for (const double mass : {1.0, 1e-12}) {
+    const ImpactProblem p = flat_box(mass);
+    const ImpactOutcomes all = all_impact_outcomes(p, law(ImpactLaw::anitescu_potra));
+    EXPECT_TRUE(all.complete);
+    EXPECT_FALSE(all.continuum);
+    EXPECT_LE(all.nodes, 1000);
+    ASSERT_EQ(all.outcomes.size(), 1u);
+    expect_impact(p, all.outcomes[0], "flat box");
+    expect_complementary(p, all.outcomes[0], "flat box");
+  }
+}
+
+// Contacts whose friction differs share the load as they like: a continuum of velocities with very many corners.
+TEST(AnitescuPotra, ASearchWithoutEndEndsWithItsBudget) {
+  ImpactProblem p = flat_box();
+  p.mu << 0.2, 0.3, 0.4, 0.5;
+  p.v << 3, 1, -1, 0, 0, 0.5;
+  const ImpactOptions options = law(ImpactLaw::anitescu_potra);
+  long calls = 0, last = 0;
+  ImpactSearch search{.max_nodes = 300};
+  search.progress = [&](long done, long most) {
+    ++calls;
+    last = done;
+    EXPECT_EQ(most, 300);
+    return true;
+  };
+  const ImpactOutcomes all = all_impact_outcomes(p, options, search);
+  EXPECT_FALSE(all.complete);
+  EXPECT_LE(all.nodes, 301);
+  EXPECT_GE(calls, 4);
+  EXPECT_EQ(last, 256);
+  ASSERT_GE(all.outcomes.size(), 1u);
+  for (const ImpactResult& r : all.outcomes) expect_complementary(p, r, "some of them");
+  EXPECT_THROW(all_impact_outcomes(p, options, {.max_nodes = 0}), InputError);
+}
+
+// A light disk between the ground and a heavy one takes stage after stage: the budget ends it, or who watches.
+TEST(Sequential, ALightDiskEndsWithItsBudgetOrWhenTold) {
+  ImpactProblem p;  // x, y, spin of both; the heavy one above, 30 degrees to the side
+  const double light = 1e-12, r = 0.1;
+  p.M = (VectorXd(6) << light, light, light * r * r / 2, 1, 1, r * r / 2).finished().asDiagonal();
+  const double s = 0.5, c = std::sqrt(0.75);
+  p.Jn.resize(2, 6);
+  p.Jn << 0, 1, 0, 0, 0, 0, -s, -c, 0, s, c, 0;
+  p.Jt.resize(2, 6);
+  p.Jt << 1, 0, r, 0, 0, 0, -c, s, r, c, -s, r;
+  p.mu = VectorXd::Constant(2, 0.5);
+  p.v.resize(6);
+  p.v << 0, 0, 0, -0.3, -1, 0;
+  ImpactOptions options = law(ImpactLaw::sequential);
+  options.max_steps = 20'000;
+  const ImpactOutcomes all = all_impact_outcomes(p, options);
+  EXPECT_FALSE(all.complete);
+  for (const ImpactResult& result : all.outcomes) {
+    EXPECT_EQ(result.status, ImpactStatus::budget);
+    EXPECT_LE(result.steps, 10'000);
+  }
+  options.max_steps = 1'000'000'000;
+  long told = 0;
+  ImpactSearch search;
+  search.progress = [&](long done, long) {
+    told = done;
+    return false;
+  };
+  const ImpactOutcomes stopped = all_impact_outcomes(p, options, search);
+  EXPECT_FALSE(stopped.complete);
+  EXPECT_EQ(stopped.outcomes.size(), 1u);
+  EXPECT_LE(told, 5000);
 }
 
 // Two equal contacts of a mass point share the impulse in all ways: one velocity.

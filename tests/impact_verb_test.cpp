@@ -200,6 +200,22 @@ TEST(ImpactVerb, ListsAllOutcomes) {
   EXPECT_EQ(solutions, 3);  // the foot behind lifts, slides or sticks
 }
 
+TEST(ImpactVerb, SaysWhatItsBudgetLeavesOut) {
+  const std::vector<std::string> all = {example("compass"), "--all", "--max-nodes", "2"};
+  const Outcome text = impact(all);
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_NE(text.out.find("note: anitescu-potra: not complete, there may be more outcomes"), std::string::npos)
+      << text.out;
+  std::vector<std::string> as_json = all;
+  as_json.push_back("--json");
+  const json data = json::parse(impact(as_json).out);
+  EXPECT_EQ(data["incomplete"], json({"anitescu-potra"}));
+  EXPECT_EQ(json::parse(impact({example("compass"), "--all", "--json"}).out)["incomplete"], json::array());
+  const Outcome none = impact({example("compass"), "--all", "--max-nodes", "0"});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_NE(none.err.find("max_nodes: 0, expected at least 1"), std::string::npos) << none.err;
+}
+
 TEST(ImpactVerb, SamplesDoNotDependOnThreadsAndMakeAPage) {
   const TempFolder folder;
   const std::string page = (folder / "page.html").string();

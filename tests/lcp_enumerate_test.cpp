@@ -460,12 +460,48 @@ TEST(LcpEnumeration, SaysThatTheBudgetIsUsedUp) {
   EXPECT_TRUE(enumerate(p, {.max_nodes = all.nodes}).complete);
 }
 
+TEST(LcpEnumeration, EndsWithinPivotsAndMemory) {
+  Random random(6);
+  const LcpProblem p = contact_problem(random, 20, 6);
+  const LcpSolutionSet all = enumerate(p);
+  ASSERT_TRUE(all.complete);
+  const LcpSolutionSet few = enumerate(p, {.max_pivots = all.pivots / 2}),
+                       small = enumerate(p, {.max_bytes = all.bytes / 2});
+  EXPECT_FALSE(few.complete);
+  EXPECT_FALSE(small.complete);
+  EXPECT_LT(few.nodes, all.nodes);
+  EXPECT_LT(small.nodes, all.nodes);
+  EXPECT_TRUE(enumerate(p, {.max_pivots = all.pivots, .max_bytes = all.bytes}).complete);
+  long told = 0;
+  const LcpSolutionSet stopped = enumerate(p, {.progress = [&](long nodes) { return (told = nodes) < 64; }});
+  EXPECT_EQ(told, 64);
+  EXPECT_EQ(stopped.nodes, 64);
+  EXPECT_FALSE(stopped.complete);
+}
+
+// n z that share a load, z_1 + ... + z_n = 1: a simplex of n vertices, of which a view of the sum shows one, a view of
+// z_1 all.
+TEST(LcpEnumeration, AFaceThatLooksTheSameIsOneSolution) {
+  const Eigen::Index n = 12;
+  const LcpProblem p{MatrixXd::Ones(n, n), VectorXd::Constant(n, -1)};
+  EXPECT_EQ(enumerate(p).z.size(), static_cast<size_t>(n));
+  const MatrixXd sum = MatrixXd::Ones(1, n), first = VectorXd::Unit(n, 0).transpose();
+  const LcpSolutionSet one = enumerate(p, {.view = &sum}), every = enumerate(p, {.view = &first});
+  EXPECT_TRUE(one.complete);
+  ASSERT_EQ(one.z.size(), 1u);
+  EXPECT_NEAR(one.z[0].sum(), 1, 1e-14);
+  EXPECT_EQ(every.z.size(), static_cast<size_t>(n));
+  EXPECT_THROW(enumerate({MatrixXd::Identity(2, 2), VectorXd::Ones(2)}, {.view = &sum}), InputError);
+}
+
 TEST(LcpEnumeration, RefusesWhatItCannotDo) {
   EXPECT_THROW(enumerate({MatrixXd::Identity(65, 65), VectorXd::Ones(65)}), InputError);
   EXPECT_THROW(enumerate({MatrixXd::Identity(2, 2), VectorXd::Ones(3)}), InputError);
   EXPECT_THROW(enumerate({NAN * MatrixXd::Identity(2, 2), VectorXd::Ones(2)}), InputError);
   EXPECT_THROW(enumerate({MatrixXd::Identity(2, 2), VectorXd::Ones(2)}, {.max_nodes = 0}), InputError);
   EXPECT_THROW(enumerate({MatrixXd::Identity(2, 2), VectorXd::Ones(2)}, {.tolerance = NAN}), InputError);
+  EXPECT_THROW(enumerate({MatrixXd::Identity(2, 2), VectorXd::Ones(2)}, {.max_pivots = 0}), InputError);
+  EXPECT_THROW(enumerate({MatrixXd::Identity(2, 2), VectorXd::Ones(2)}, {.max_bytes = 0}), InputError);
   EXPECT_EQ(enumerate({MatrixXd(0, 0), VectorXd(0)}).z.size(), 1u);
 }
 

@@ -26,7 +26,8 @@ TEST(StudyVerb, ListsTheStudies) {
        {"nmdp-jump",        "nmdp-walk",      "nmdp-table1",     "nmdp-truth",        "nmdp-cost",
         "nmdp-convergence", "nmdp-accuracy",  "pbfd-box",        "pbfd-optimizers",   "pbfd-chain",
         "pbfd-batch",       "impact-cradle",  "impact-rack",     "impact-galperin",   "impact-certificate",
-        "event-bounce",     "event-painleve", "event-block-fan", "event-compass-fan", "event-robosimian-step"})
+        "event-bounce",     "event-painleve", "event-block-fan", "event-compass-fan", "event-robosimian-step",
+        "conservation"})
     EXPECT_NE(outcome.out.find(name), std::string::npos) << name;
 }
 
@@ -58,6 +59,25 @@ TEST(StudyVerb, WrongUsageExitsWith2AndWritesNothing) {
   refused({"nmdp-jump", "--data", source_dir(), "--html", (folder / "none" / "page.html").string()}, "none");
   refused({"nmdp-jump", "--jobs", "0"}, "--jobs");
   refused({"nmdp-jump", "--qiuck"}, "did you mean \"--quick\"?");
+}
+
+// Nothing acts on what flies: a brick keeps its momentum with every integrator, and `event` keeps all.
+TEST(StudyVerb, FreeFlightKeepsWhatItHas) {
+  const Outcome outcome = study({"conservation", "--quick", "--data", source_dir(), "--json", "--jobs", "1"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const json data = json::parse(outcome.out);
+  int flights = 0, goals = 0;
+  for (const json& row : data["rows"]) {
+    const std::string quantity = row["quantity"];
+    flights += quantity.find("moment of momentum off") != std::string::npos;
+    if (quantity.find("momentum off, largest") == std::string::npos &&
+        quantity.find("event: the worst of") == std::string::npos)
+      continue;
+    ++goals;
+    EXPECT_EQ(row["verdict"], "reproduced") << row;
+  }
+  EXPECT_EQ(flights, 4 * 18);  // integrators
+  EXPECT_EQ(goals, 2 + 4);
 }
 
 TEST(StudyVerb, AQuickStudyPrintsRowsAndWritesAPage) {

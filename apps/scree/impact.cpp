@@ -17,13 +17,13 @@ namespace {
 struct ImpactFlags {
   std::string scene, law, html, sampler, order;
   bool all = false, json = false, supplement = false;
-  long samples = 0, max_steps = 0;
+  long samples = 0, max_steps = 0, max_nodes = 0;
   double step = 0, tolerance = 0;
   int threads = 0, directions = 0;
   std::uint64_t seed = 0;
   // Whether the user gave them.
   CLI::Option *samples_given = nullptr, *max_steps_given = nullptr, *step_given = nullptr, *tolerance_given = nullptr,
-              *directions_given = nullptr, *seed_given = nullptr;
+              *directions_given = nullptr, *seed_given = nullptr, *max_nodes_given = nullptr;
 };
 
 std::vector<int> read_order(const std::string& text, const ImpactScene& scene) {
@@ -77,14 +77,31 @@ OutcomeOptions set_options(const ImpactFlags& flags, const ImpactScene& scene) {
 }
 
 // A law may refuse a problem others accept (one restitution for all contacts): said, not fatal.
-void add_every_law(ImpactReport& report, const ImpactOptions& options) {
+void add_every_law(ImpactReport& report, const ImpactOptions& options, const ImpactFlags& flags) {
+  catch_interrupts();
   for (const ImpactLaw law : applicable_impact_laws(report.scene.problem)) {
+    if (interrupted()) return;
+    const std::string what =
+        fmt::format("{} of {}", law == ImpactLaw::sequential ? "stages" : "nodes", impact_law_name(law));
+    Progress progress(!flags.json);
+    ImpactSearch search;
+    if (*flags.max_nodes_given) search.max_nodes = flags.max_nodes;
+    search.validate();
+    search.progress = [&](long done, long most) {
+      progress.count(static_cast<size_t>(done), static_cast<size_t>(most), what.c_str());
+      return !interrupted();
+    };
     try {
-      add_all_outcomes(report, law, options);
+      add_all_outcomes(report, law, options, search);
     } catch (const InputError& error) {
       report.notes.push_back(fmt::format("{}: left out: {}", impact_law_name(law), error.what()));
     }
   }
+}
+
+int report_interrupt() {
+  print_error("interrupted, nothing written");
+  return 1;
 }
 
 int run_impact(const ImpactFlags& flags) {
@@ -109,19 +126,17 @@ int run_impact(const ImpactFlags& flags) {
       progress.count(static_cast<size_t>(done), static_cast<size_t>(total));
       return !interrupted();
     });
-    if (report.set->interrupted) {
-      print_error("interrupted, nothing written");
-      return 1;
-    }
+    if (report.set->interrupted) return report_interrupt();
     resolved = report.set->finished > 0;
   } else if (flags.all) {
-    add_every_law(report, options);
+    add_every_law(report, options, flags);
     resolved = every_outcome_resolved(report);
   } else {
     report.outcomes.push_back(resolve_impact(report.scene.problem, options));
     resolved = every_outcome_resolved(report);
   }
 
+  if (interrupted()) return report_interrupt();
   if (flags.json)
     fmt::print("{}\n", impact_report_json(report));
   else
@@ -131,7 +146,7 @@ int run_impact(const ImpactFlags& flags) {
     if (!flags.all) {  // the page lets the user choose among all laws
       ImpactReport every;
       every.scene = report.scene;
-      add_every_law(every, options);
+      add_every_law(every, options, flags);
       for (ImpactResult& r : every.outcomes)
         if (std::none_of(page.outcomes.begin(), page.outcomes.end(), [&](const ImpactResult& shown) {
               return shown.law == r.law && shown.status == r.status && (shown.v - r.v).norm() <= 1e-9 * shown.v.norm();
@@ -139,6 +154,7 @@ int run_impact(const ImpactFlags& flags) {
           page.outcomes.push_back(std::move(r));
       page.notes.insert(page.notes.end(), every.notes.begin(), every.notes.end());
     }
+    if (interrupted()) return report_interrupt();
     write_impact_page(flags.html, page);
     if (!flags.json) print_message("wrote " + flags.html);
   }
@@ -174,6 +190,12 @@ void add_impact(CLI::App& app, Action& action) {
       verb->add_option("--max-steps", flags->max_steps, "Steps of an iterated law, or increments of a sample, at most")
           ->check(whole_number())
           ->type_name("N");
+  flags->max_nodes_given =
+      verb->add_option("--max-nodes", flags->max_nodes,
+                       "Of --all: faces and vertices the search for all solutions of anitescu-potra looks at (100000); "
+                       "it keeps at most 256 MB of them")
+          ->check(whole_number())
+          ->type_name("N");
   flags->seed_given = verb->add_option("--seed", flags->seed, "Of the samples")->check(whole_number(0))->type_name("S");
   verb->add_option("--threads", flags->threads, "For samples; results do not depend on it (else: all the machine has)")
       ->check(whole_number())
@@ -194,6 +216,7 @@ void add_impact(CLI::App& app, Action& action) {
   verb->callback([flags, &action] { action = [flags] { return run_impact(*flags); }; });
   verb->footer(
       "Velocities in m/s and rad/s, impulses in N s, energies in J.\n"
+      "What --all could not search to its end is told: note, and \"incomplete\" of --json.\n"
       "Exits with 1 when a law ran out of steps, was not certified or failed, or no sample finished.");
 }
 

@@ -8,8 +8,9 @@
 
 namespace scree {
 
-// force_a = clamp(kp (target - q) + kd (target_velocity - v), -effort, effort) + torque, taken at the END of the step
-// by implicit schemes, theory (5.1). For ball joints target - q reads -log(R_target^T R) in body axes.
+// force_a = clamp(kp (target - q) + kd (target_velocity - v) + torque, -effort, effort): effort bounds all that the
+// actuator does. Taken at the END of the step by implicit schemes, theory (5.1). For ball joints target - q reads
+// -log(R_target^T R) in body axes, and there is no bound.
 struct Control {
   explicit Control(const Model& model);  // all gains and torques zero, target = neutral position
   Eigen::VectorXd kp;                    // nv, >= 0 [N m/rad] or [N/m]

@@ -25,13 +25,13 @@ class Dynamics {
   void set_position(const VectorIn& q);
   Pose body_pose(BodyIndex body) const;  // X_WB
 
-  // tau = M(q) vdot + C(q, v): gravity, armature and external wrenches included.                    theory (6.1) to
-  // (6.3)
+  // tau = M(q) vdot + C(q, v): gravity, armature and external wrenches included.
+  // theory (6.1) to (6.3)
   void inverse_dynamics(const VectorIn& v, const VectorIn& vdot, const Vec3& gravity, VectorOut tau);
   // C(q, v): the force that keeps vdot = 0.
   void bias_force(const VectorIn& v, const Vec3& gravity, VectorOut force);
-  // M(q), symmetric, armature included. Valid until the next call.                                            theory
-  // (6.4)
+  // M(q), symmetric, armature included. Valid until the next call.
+  // theory (6.4)
   const Eigen::MatrixXd& mass_matrix();
   // vdot from M vdot = tau - C. False if M is not numerically positive definite.
   [[nodiscard]] bool forward_dynamics(const VectorIn& v, const VectorIn& tau, const Vec3& gravity, VectorOut vdot);

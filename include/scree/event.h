@@ -1,5 +1,5 @@
-// Events: how the integrator `event` goes through impacts in time, and what it reports of them.        theory section
-// 15
+// Events: how the integrator `event` goes through impacts in time, and what it reports of them.
+// theory section 15
 //
 // Contact is rigid. Between events a model flies, or slides and stands on closed contacts; where a point reaches the
 // ground the time is located and a law of impacts gives the velocity after.

@@ -15,6 +15,7 @@ namespace scree {
 struct ImpactReport {
   ImpactScene scene;
   std::vector<ImpactResult> outcomes;  // of laws
+  std::vector<ImpactLaw> incomplete;   // laws that may have more outcomes than were found
   std::vector<std::string> notes;      // laws left out and why, searches that are not complete
   std::optional<OutcomeSet> set;       // of the set-valued law
   OutcomeOptions set_options;
@@ -25,7 +26,7 @@ struct ImpactReport {
 std::vector<ImpactLaw> applicable_impact_laws(const ImpactProblem& problem);
 // Adds all outcomes of `law`. Outcomes whose velocities are the same, to 1e-9 of the velocity before, are told once,
 // with their number.
-void add_all_outcomes(ImpactReport& report, ImpactLaw law, ImpactOptions options);
+void add_all_outcomes(ImpactReport& report, ImpactLaw law, ImpactOptions options, const ImpactSearch& search = {});
 bool every_outcome_resolved(const ImpactReport& report);
 
 std::string impact_report_text(const ImpactReport& report);  // several lines

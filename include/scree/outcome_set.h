@@ -1,8 +1,8 @@
 // All outcomes of an impact that are plausible where nobody knows in which order and at which rates its contacts act:
 // Routh's method for many contacts, whose normal impulses grow at any relative rates (Halm and Posa; dissertation of M.
 // Halm, chapter 7). The set is explored by trajectories that spend random allowances of impulse, and by a search for
-// its extremes; what is found lies inside of the set, `bound` of an extreme outside.                     theory (14.3),
-// (14.10)
+// its extremes; what is found lies inside of the set, `bound` of an extreme outside.
+// theory (14.3), (14.10)
 #pragma once
 
 #include <Eigen/Core>

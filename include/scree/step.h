@@ -87,7 +87,7 @@ struct StepOptions {
   Dissipation dissipation = Dissipation::effective;
   ContactSolver solver = ContactSolver::newton;
   int max_outer = 500;  // >= 1, iterations of the projected gradient method before the step is halved
-  // ne-mdp and ne-lcp: control from the state at the start of the step; false: at its end
+  // ne-mdp, ne-lcp and event: control from the state at the start of the step; false: at its end
   bool explicit_pd = true;
   Optimizer optimizer = Optimizer::jtj_lm;  // of pbd-friction, pbfd and pbfd-coulomb
   void validate() const;                    // throws InputError: field, value received, accepted range
@@ -126,7 +126,8 @@ struct StepReport {
   bool converged() const { return status == StepStatus::converged; }
 };
 
-// All scratch of a step, one per thread. Its constructor is the only place that allocates.
+// All scratch of a step, one per thread. A step allocates only where it needs more of it than all before: with more
+// contacts than ever, with an integrator of another family, or, of `event`, in an impact.
 class StepWorkspace {
  public:
   explicit StepWorkspace(const Model& model);
@@ -136,7 +137,7 @@ class StepWorkspace {
   StepWorkspace& operator=(StepWorkspace&&) noexcept;
   // The contacts at the end of the last step that are in the ground or carry a force, ordered by point and solid.
   const std::vector<Contact>& contacts() const;
-  // Of `event`: what happened during the last step, in the order of time. Impacts may allocate.
+  // Of `event`: what happened during the last step, in the order of time.
   const std::vector<Event>& events() const;
   void set_impact_resolver(ImpactResolver resolver);  // of `event`; empty: resolve_impact with the world's options
   struct Impl;

@@ -44,8 +44,8 @@ class ContactSet {
   void load_weights(const std::vector<double>& by_pair, Eigen::VectorXd& w) const;
   void store_weights(const Eigen::VectorXd& w, std::vector<double>& by_pair) const;
   // At the end of a step: weights, and the load of every pair [N]: its normal force, but not more than twice what it
-  // was at the start of the step, or the weight of the robot. What exceeds that is an impact and no load.   theory
-  // (9.3)
+  // was at the start of the step, or the weight of the robot. What exceeds that is an impact and no load.
+  // theory (9.3)
   void store(const Eigen::VectorXd& w, State& state) const;
 
   // Geometry and wrenches at a trial pose. Everything below speaks of it.

@@ -3,8 +3,8 @@
 // where c holds the counted coordinates of (point - target) and I = 1/2 sum_i tr(D_i S_i D_i^T) / m, D_i = T_i -
 // T_i(reference), is half the mean squared displacement of all material points (m: total mass). Then, close by,
 // Newton's method on the optimality conditions dI + J^T y = 0, c = 0, which leaves nothing but rounding. A force f = y
-// + mu c at a point enters gradient and Hessian as the subtree sums of the position-based term do, theory (3.4) and
-// (3.5): P = T [p_B; 1] f^T.
+// + mu c at a point enters gradient and Hessian as the subtree sums of the position-based term do,
+// theory (3.4) and (3.5): P = T [p_B; 1] f^T.
 #include <fmt/format.h>
 
 #include <Eigen/Cholesky>

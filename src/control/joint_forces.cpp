@@ -20,6 +20,23 @@ Potential bounded_spring(double u, double s, double effort) {
   return {(std::abs(u) - 0.5 * effort) * effort / s, std::copysign(effort, u), 0};
 }
 
+// Control of a one-dof joint before it is bounded, minus the force: u and its slope by delta.
+// theory (5.2)
+struct Unbounded {
+  double u, s;
+};
+Unbounded unbounded(const Control& control, const Joint& joint, const JointStage& stage, const double* delta) {
+  const int a = joint.v_index;
+  return {control.kp(a) * (stage.q[joint.q_index] + delta[a] - control.target(joint.q_index)) +
+              control.kd(a) * ((delta[a] - stage.rest[a]) / stage.h - control.target_velocity(a)) - control.torque(a),
+          control.kp(a) + control.kd(a) / stage.h};
+}
+
+int side_of(const Control& control, const Joint& joint, const JointStage& stage, const double* delta) {
+  const double u = unbounded(control, joint, stage, delta).u;
+  return u > joint.effort ? 1 : u < -joint.effort ? -1 : 0;
+}
+
 // A soft stop entered by e > 0: stiffness rises linearly over `margin`, then stays. Twice differentiable. theory (5.3)
 Potential stop(double e, double stiffness, double margin) {
   if (!(e > 0)) return {0, 0, 0};
@@ -78,7 +95,7 @@ double length(const V3<double>& a) { return std::sqrt(dot(a, a)); }
 
 void JointForces::add_implicit(const Control& control, const JointStage& stage, const double* delta, double& value,
                                double* gradient, double* hessian) const {
-  const auto [q, rest, coast, h] = stage;
+  const auto [q, rest, coast, h, side] = stage;
   const size_t n = static_cast<size_t>(model_.nv());
   for (const Joint& joint : model_.joints()) {
     const int nv = velocity_count(joint.type);
@@ -95,10 +112,9 @@ void JointForces::add_implicit(const Control& control, const JointStage& stage, 
       const int a = joint.v_index;
       const size_t ia = static_cast<size_t>(a);
       const double x = q[joint.q_index] + delta[a];
-      const double s = control.kp(a) + control.kd(a) / h;
-      const double u = control.kp(a) * (x - control.target(joint.q_index)) +
-                       control.kd(a) * ((delta[a] - rest[a]) / h - control.target_velocity(a)) - control.torque(a);
-      const Potential pd = bounded_spring(u, s, joint.effort);
+      const auto [u, s] = unbounded(control, joint, stage, delta);
+      Potential pd = bounded_spring(u, s, joint.effort);
+      if (side) pd = side[a] == 0 ? Potential{0, u, s} : Potential{0, side[a] * joint.effort, 0};
       const Potential limit = stops(joint.limits, x);
       // Without gains the potential is linear: -torque delta.
       value += (s > 0 ? pd.value : pd.slope * delta[a]) + limit.value;
@@ -113,6 +129,24 @@ void JointForces::add_implicit(const Control& control, const JointStage& stage, 
           value, gradient + a, hessian ? hessian + static_cast<size_t>(a) * (n + 1) : nullptr, n);
     }
   }
+}
+
+void JointForces::find_sides(const Control& control, const JointStage& stage, const double* delta, int* side) const {
+  for (const Joint& joint : model_.joints())
+    if (velocity_count(joint.type) == 1) side[joint.v_index] = side_of(control, joint, stage, delta);
+}
+
+bool JointForces::move_sides(const Control& control, const JointStage& stage, const double* delta, int* side) const {
+  bool moved = false;
+  for (const Joint& joint : model_.joints()) {
+    if (velocity_count(joint.type) != 1) continue;
+    int& at = side[joint.v_index];
+    const int to = side_of(control, joint, stage, delta);
+    if (to == at) continue;
+    at += to > at ? 1 : -1;
+    moved = true;
+  }
+  return moved;
 }
 
 void JointForces::add_ball(const Joint& joint, const BallControl& c, double& value, double* g, double* H,

@@ -1,5 +1,5 @@
-// Forces that act in the joints: PD control, feed-forward, viscous damping, soft stops, rotor inertia.  theory section
-// 5
+// Forces that act in the joints: PD control, feed-forward, viscous damping, soft stops, rotor inertia.
+// theory section 5
 //
 // All but rk4 take them implicitly, as potentials of the displacement delta over a step h, so that a step stays a
 // minimisation. The same forces in explicit form serve rk4.
@@ -17,7 +17,8 @@ struct JointStage {
   const double* q;
   const double* rest;
   const double* coast;
-  double h;  // [s]
+  double h;                   // [s]
+  const int* side = nullptr;  // of linearised control, by dof: see find_sides; none: where delta is decides
 };
 
 class JointForces {
@@ -28,6 +29,12 @@ class JointForces {
   // (upper triangle, column-major, leading dimension nv; null: not wanted).
   void add_implicit(const Control& control, const JointStage& stage, const double* delta, double& value,
                     double* gradient, double* hessian) const;
+
+  // On which side of its effort bound the control of every one-dof joint is at delta: 0 within, 1 where it pulls with
+  // -effort, -1 where it pushes with +effort.                                                           theory (5.7)
+  void find_sides(const Control& control, const JointStage& stage, const double* delta, int* side) const;
+  // The same, by one side at most from those given, 1 to 0 to -1. False: none has changed.
+  bool move_sides(const Control& control, const JointStage& stage, const double* delta, int* side) const;
 
   // The same of one ball joint: its four positions, its three dofs, and what control wants of them.
   struct BallControl {

@@ -88,8 +88,8 @@ class Discretisation {
   TreeCholesky mass_factor_;
 };
 
-// r = dI/ddelta of theory (3.1): second differences of body transforms.                                     theory
-// (7.1)
+// r = dI/ddelta of theory (3.1): second differences of body transforms.
+// theory (7.1)
 class PositionBasedStage final : public Discretisation {
  public:
   explicit PositionBasedStage(const Model& model);
@@ -128,8 +128,8 @@ class PositionBasedStage final : public Discretisation {
   Eigen::VectorXd bending_;  // M^-1 C(q_n, v_n): how joint rates differ from those of the straight paths of the bodies
 };
 
-// r = xi . F^c of inverse dynamics with v = delta/h, vdot = (v - v_n)/h: backward Euler in body velocities. theory
-// (7.2)
+// r = xi . F^c of inverse dynamics with v = delta/h, vdot = (v - v_n)/h: backward Euler in body velocities.
+// theory (7.2)
 class NewtonEulerStage final : public Discretisation {
  public:
   explicit NewtonEulerStage(const Model& model);

@@ -182,8 +182,8 @@ void inverse_dynamics_derivatives(const Tree& tree, const Kinematics<T>& kin, Ne
 // What a displacement delta_a changes in V and A of the subtree, beyond carrying it along.                theory (6.9)
 //   s = eta + xi_v/h,   alpha = zeta + 2 eta_v/h + xi_v/h^2
 // Of a chart v = J^T (delta - rest)/h, and xi_v, eta_v are combined by the columns of d(J^T (delta - rest))/d delta,
-// the identity where rest = 0.                                                                                theory
-// (9.1)
+// the identity where rest = 0.
+// theory (9.1)
 template <class T> struct StageTwists {
   explicit StageTwists(const Tree& tree) : s(static_cast<size_t>(tree.nv)), alpha(static_cast<size_t>(tree.nv)) {}
   std::vector<Twist<T>> s, alpha;

@@ -21,13 +21,14 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr int kLargestEnumerated = 64;  // unknowns of which all solutions are sought, with so much work:
-constexpr long kNodes = 100'000;
-constexpr double kResidual = 1e-10;    // of a solution, relative
-constexpr int kTries = 64;             // covering vectors for larger ones
-constexpr int kAllOrders = 5;          // contacts of which all orders are tried
-constexpr size_t kLongestPath = 1000;  // velocities kept of an impact with many stages
-constexpr double kSame = 1e-8;         // of |v|_M: velocities that count as one outcome
+constexpr int kLargestEnumerated = 64;  // unknowns of which all solutions are sought,
+constexpr long kPivots = 20;            // in the mean with so many for a node of the budget
+constexpr long kStages = 4096;          // of a sequence between two reports of progress
+constexpr double kResidual = 1e-10;     // of a solution, relative
+constexpr int kTries = 64;              // covering vectors for larger ones
+constexpr int kAllOrders = 5;           // contacts of which all orders are tried
+constexpr size_t kLongestPath = 1000;   // velocities kept of an impact with many stages
+constexpr double kSame = 1e-8;          // of |v|_M: velocities that count as one outcome
 
 // --- the complementarity problem, scaled ---
 
@@ -55,6 +56,13 @@ struct ScaledLcp {
     W = row.asDiagonal() * W * column.asDiagonal();
     q = row.cwiseProduct(q) / speed;
     column *= speed;
+  }
+
+  // The change of velocity by z of the scaled problem: J^T lambda, mass-normalised.
+  MatrixXd velocity_view(const ContactLcp& lcp) const {
+    MatrixXd view = MatrixXd::Zero(lcp.dofs(), q.size());
+    view.leftCols(lcp.impulses()) = lcp.J().transpose() * column.head(lcp.impulses()).asDiagonal();
+    return view;
   }
 };
 
@@ -191,7 +199,8 @@ ImpactResult simultaneous(const ImpactProblem& problem, const ImpactOptions& opt
   return impact.lemke(ScaledLcp(impact.lcp, impact.y, impact.speed), z);
 }
 
-ImpactOutcomes all_simultaneous(const ImpactProblem& problem, const ImpactOptions& options) {
+ImpactOutcomes all_simultaneous(const ImpactProblem& problem, const ImpactOptions& options,
+                                const ImpactSearch& budget) {
   const SimultaneousImpact impact(problem, options);
   ImpactOutcomes all;
   if (impact.resolved()) {
@@ -208,9 +217,14 @@ ImpactOutcomes all_simultaneous(const ImpactProblem& problem, const ImpactOption
   if (n <= kLargestEnumerated) {
     LcpEnumerationOptions search;
     search.tolerance = kResidual;
-    search.max_nodes = kNodes;
+    search.max_nodes = budget.max_nodes;
+    search.max_pivots = std::max(kPivots, kPivots * std::min(budget.max_nodes, 1'000'000'000'000L));
+    const MatrixXd view = scaled.velocity_view(impact.lcp);
+    search.view = &view;
+    if (budget.progress) search.progress = [&](long nodes) { return budget.progress(nodes, budget.max_nodes); };
     const LcpSolutionSet solutions = enumerate_lcp_solutions(scaled.W, scaled.q, search);
     all.complete = solutions.complete;
+    all.nodes = solutions.nodes;
     std::vector<ImpactResult> corners;
     for (VectorXd s : solutions.z) {
       cancel_opposite(impact.lcp, scaled.column, s);
@@ -283,7 +297,8 @@ std::vector<SingleContact> single_contacts(const ImpactProblem& problem, const I
 // Stages of theory (14.5): the next contact of the order that approaches takes its impact alone.
 ImpactResult run_sequence(const ImpactProblem& problem, const ImpactOptions& options,
                           const Eigen::LLT<MatrixXd>& cholesky, const std::vector<SingleContact>& contacts,
-                          const std::vector<int>& order, long budget) {
+                          const std::vector<int>& order, long budget,
+                          const std::function<bool(long, long)>& progress = {}) {
   ImpactResult result = start_result(problem, ImpactLaw::sequential);
   const VectorXd y0 = cholesky.matrixU() * problem.v;
   VectorXd y = y0;
@@ -304,7 +319,8 @@ ImpactResult run_sequence(const ImpactProblem& problem, const ImpactOptions& opt
       continue;
     }
     idle = 0;
-    if (result.steps == budget) {
+    const bool stop = progress && result.steps % kStages == kStages - 1 && !progress(result.steps, budget);
+    if (stop || result.steps == budget) {
       result.status = ImpactStatus::budget;
       break;
     }
@@ -356,7 +372,7 @@ ImpactResult sequential(const ImpactProblem& problem, const ImpactOptions& optio
                       options.order.empty() ? plain_order(problem) : options.order, options.max_steps);
 }
 
-ImpactOutcomes all_sequential(const ImpactProblem& problem, const ImpactOptions& options) {
+ImpactOutcomes all_sequential(const ImpactProblem& problem, const ImpactOptions& options, const ImpactSearch& search) {
   const Eigen::LLT<MatrixXd> cholesky(problem.M);
   const std::vector<SingleContact> contacts = single_contacts(problem, options, cholesky);
   std::vector<std::vector<int>> orders;
@@ -370,8 +386,16 @@ ImpactOutcomes all_sequential(const ImpactProblem& problem, const ImpactOptions&
     for (int i = 0; i < problem.contacts(); ++i) orders.push_back(plain_order(problem, i));
   }
   const long budget = std::max(1L, options.max_steps / static_cast<long>(orders.size()));
+  long done = 0;
+  bool stopped = false;
+  const auto report = [&](long steps, long) {
+    stopped = stopped || (search.progress && !search.progress(done + steps, options.max_steps));
+    return !stopped;
+  };
   for (const std::vector<int>& order : orders) {
-    ImpactResult result = run_sequence(problem, options, cholesky, contacts, order, budget);
+    if (stopped) break;
+    ImpactResult result = run_sequence(problem, options, cholesky, contacts, order, budget, report);
+    done += result.steps;
     if (result.status != ImpactStatus::resolved) all.complete = false;
     add_outcome(problem, all, std::move(result));
   }
@@ -425,13 +449,15 @@ ImpactResult resolve_frictional(const ImpactProblem& problem, const ImpactOption
   return result;
 }
 
-ImpactOutcomes all_frictional_outcomes(const ImpactProblem& problem, const ImpactOptions& options) {
+ImpactOutcomes all_frictional_outcomes(const ImpactProblem& problem, const ImpactOptions& options,
+                                       const ImpactSearch& search) {
   ImpactOutcomes all;
   if (options.law == ImpactLaw::routh) {
     all.outcomes.push_back(routh(problem, options));
   } else {
     const double e = common_restitution(problem, 0, impact_law_name(options.law));
-    all = options.law == ImpactLaw::sequential ? all_sequential(problem, options) : all_simultaneous(problem, options);
+    all = options.law == ImpactLaw::sequential ? all_sequential(problem, options, search)
+                                               : all_simultaneous(problem, options, search);
     if (e > 0) {
       const ImpactResult elastic = elastic_part(problem, options);
       for (ImpactResult& result : all.outcomes) blend(e, elastic, result);

@@ -49,13 +49,13 @@ ImpulseBound bound_impulse(const Eigen::MatrixXd& generators) {
 }
 
 // Weak duality: for nu >= 0 and any p with G p <= 0,
-//   c.y <= c.y + nu.J_n y + p.(y_0 + G^T lambda - y) <= |y_0| |c + J_n^T nu - p| + p.y_0.
+//   c.y <= c.y + nu.(J_n y + separated) + p.(y_0 + G^T lambda - y)
+//       <= radius |c + J_n^T nu - p| + p.y_0 + nu.separated.
 // Good nu, p come from max c.y - tau |y|^2/2 over the cone, whose optimality conditions are a problem with a positive
-// semidefinite matrix in (lambda, nu), p = c + J_n^T nu - tau y; tau by bisection, until |y| = |y_0|.
-double outer_bound(const Eigen::MatrixXd& G, const Eigen::MatrixXd& normals, const Eigen::VectorXd& y0,
-                   const Eigen::VectorXd& c, const ImpulseBound& impulse) {
+// semidefinite matrix in (lambda, nu), p = c + J_n^T nu - tau y; tau by bisection, until |y| = radius.
+double outer_bound(const Eigen::MatrixXd& G, const Eigen::MatrixXd& normals, const Eigen::VectorXd& separated,
+                   const Eigen::VectorXd& y0, double radius, const Eigen::VectorXd& c, const ImpulseBound& impulse) {
   const Eigen::Index g = G.rows(), m = normals.rows();
-  const double radius = y0.norm();
   double best = radius * c.norm() * (1 + 1e-14);  // nu = 0, p = 0
   if (!(best > 0)) return best;
   Eigen::MatrixXd A = Eigen::MatrixXd::Zero(g + m, g + m);
@@ -80,7 +80,7 @@ double outer_bound(const Eigen::MatrixXd& G, const Eigen::MatrixXd& normals, con
     // G p <= 0 holds up to rounding: what is left of it counts by the largest possible impulse.
     const double rest = std::max(0.0, (G * p).maxCoeff());
     const double allowance = rest > 0 ? rest * 2 * impulse.r.norm() * radius : 0;
-    const double bound = radius * (tau * y).norm() + p.dot(y0) + allowance;  // c + J_n^T nu - p = tau y
+    const double bound = radius * (tau * y).norm() + p.dot(y0) + nu.dot(separated) + allowance;  // tau y: see p
     const double terms = radius * ((tau * y).norm() + p.norm() + c.norm() + (normals.transpose() * nu).norm());
     if (rest == 0 || impulse.exists) best = std::min(best, bound + rounding * terms);
     (y.norm() > radius ? low : high) = 0.5 * (low + high);

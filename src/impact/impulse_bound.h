@@ -15,8 +15,8 @@ struct ImpulseBound {
 };
 ImpulseBound bound_impulse(const Eigen::MatrixXd& generators);
 
-// Not smaller than c.y for all y = y_0 + G^T lambda, lambda >= 0, |y| <= |y_0|, J_n y >= 0.              theory (14.12)
-double outer_bound(const Eigen::MatrixXd& generators, const Eigen::MatrixXd& normals, const Eigen::VectorXd& y0,
-                   const Eigen::VectorXd& c, const ImpulseBound& impulse);
+// Not smaller than c.y for all y = y_0 + G^T lambda, lambda >= 0, |y| <= radius, J_n y >= -separated.    theory (14.12)
+double outer_bound(const Eigen::MatrixXd& generators, const Eigen::MatrixXd& normals, const Eigen::VectorXd& separated,
+                   const Eigen::VectorXd& y0, double radius, const Eigen::VectorXd& c, const ImpulseBound& impulse);
 
 }  // namespace scree

@@ -15,6 +15,7 @@ double kinetic_energy(const ImpactProblem& problem, const Eigen::VectorXd& v);  
 
 ImpactResult resolve_elastic(const ImpactProblem& problem, const ImpactOptions& options);     // elastic.cpp
 ImpactResult resolve_frictional(const ImpactProblem& problem, const ImpactOptions& options);  // frictional.cpp
-ImpactOutcomes all_frictional_outcomes(const ImpactProblem& problem, const ImpactOptions& options);
+ImpactOutcomes all_frictional_outcomes(const ImpactProblem& problem, const ImpactOptions& options,
+                                       const ImpactSearch& search);
 
 }  // namespace scree

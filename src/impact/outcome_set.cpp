@@ -314,6 +314,11 @@ class Sampling {
       found = {};
     }
     set.extremes = std::move(extremes_);
+    // How far outcomes may approach; the elastic one that they are blended with by the tolerance of its law.
+    Eigen::VectorXd approach = system_.separated;
+    if (setup_.restitution > 0)
+      approach = approach.cwiseMax(ImpactOptions().tolerance * system_.speed *
+                                   system_.all.J().topRows(contacts()).rowwise().norm());
     for (size_t c = 0; c < set.extremes.size(); ++c) {
       OutcomeExtreme& extreme = set.extremes[c];
       Eigen::Index best = 0;
@@ -326,8 +331,12 @@ class Sampling {
       }
       const Eigen::VectorXd direction = directions_y_.row(static_cast<Eigen::Index>(c)).transpose();
       extreme.direction = directions_.row(static_cast<Eigen::Index>(c)).transpose();
-      extreme.bound =
-          outer_bound(setup_.generators, system_.all.J().topRows(contacts()), system_.y0, direction, setup_.impulse);
+      // Energy as it was found, rounding included; and what rounding of v and c.v may add.
+      const double radius = std::sqrt(std::max(energy, tally.most_energy));
+      const double terms = extreme.v.size() > 0 ? extreme.direction.cwiseAbs().dot(extreme.v.cwiseAbs()) : 0;
+      extreme.bound = outer_bound(setup_.generators, system_.all.J().topRows(contacts()), approach, system_.y0, radius,
+                                  direction, setup_.impulse) +
+                      4 * static_cast<double>(problem_.dofs()) * std::numeric_limits<double>::epsilon() * terms;
     }
     set.r = Eigen::VectorXd::Zero(problem_.dofs());
     if (setup_.impulse.exists) {

@@ -205,8 +205,8 @@ double optimality_gap(const Stage& s, const Eigen::VectorXd& w) {
 }
 
 // The quadratic program: w_trial minimises g.dw + 1/2 dw.(Q + beta) dw, dw = w_trial - w. Returns the decrease of K
-// that the model without beta predicts.                                                                        theory
-// (8.9)
+// that the model without beta predicts.
+// theory (8.9)
 double improve_weights(Stage& s, double beta, SubstepResult& result) {
   ContactScratch& c = s.ws.contact;
   const int W = c.set.weight_count();
@@ -407,8 +407,8 @@ double active_gap(const ContactScratch& c) {
 }
 
 // Pose and weights together: G and K are linearised at the pose, the weights minimise the model of K over the
-// polytopes, the pose follows the model. The model is kept as long as it serves.                             theory
-// (8.17), (8.18)
+// polytopes, the pose follows the model. The model is kept as long as it serves.
+// theory (8.17), (8.18)
 bool iterate(Stage& s, SubstepResult& result) {
   Impl& ws = s.ws;
   ContactScratch& c = ws.contact;

@@ -1,5 +1,5 @@
-// One implicit stage with contact: the problem every NMDP scheme solves, once or twice a step.          theory section
-// 8
+// One implicit stage with contact: the problem every NMDP scheme solves, once or twice a step.
+// theory section 8
 #pragma once
 
 #include "integrators/workspace.h"

@@ -189,8 +189,8 @@ class Differentiator {
     dynamics().begin_first(moved_, h_, options_.gravity);
     set_.select(stages_[0].picks, g, false);
     if (s == 0) return true;
-    // As substep_nmdp2.                                                                          theory (9.3), (9.5),
-    // (9.10)
+    // As substep_nmdp2.
+    // theory (9.3), (9.5), (9.10)
     const VectorXd delta = stages_[0].delta + step * by_delta_[0].col(c), w = stages_[0].w + step * by_w_[0].col(c);
     dynamics().set_trial(delta.data());
     set_.evaluate(dynamics().trial());

@@ -1,6 +1,6 @@
 // A step without contact: Dormand and Prince's method of order 5 with an embedded one of order 4 (J. Comput. Appl.
-// Math. 6 (1980) 19-26) on the forward dynamics.                                                              theory
-// (15.1)
+// Math. 6 (1980) 19-26) on the forward dynamics.
+// theory (15.1)
 #include "integrators/flight.h"
 
 #include "integrators/workspace.h"

@@ -1,6 +1,6 @@
 // Newton-Euler with rigid contact and dry friction as a linear complementarity problem (Stewart and Trinkle 1996;
-// Anitescu and Potra 1997), linearised at the start of the step.                                       theory section
-// 12
+// Anitescu and Potra 1997), linearised at the start of the step.
+// theory section 12
 //
 //   A delta = M v_n/h - C(q_n, v_n) - U' + J^T f,   v = delta/h                                          theory (12.1)
 //   0 <= f_n   _|_  gap/h + n.u >= 0                u = J v: velocity of the surface point               theory (12.2)
@@ -279,8 +279,10 @@ void report_contacts(const Problem& p, const Kinematics<double>& end) {
 
 }  // namespace
 
-bool solve_lasting(const std::vector<LastingPair>& pairs, const Control& control, const StepOptions& options, double h,
-                   const State& state, Impl& ws, SubstepResult& result, const LastingPass* first) {
+namespace {
+
+bool solve_pass(const std::vector<LastingPair>& pairs, const Control& control, const StepOptions& options, double h,
+                const State& state, Impl& ws, SubstepResult& result, const LastingPass* first) {
   solve_linearised(control, options, h, state, ws, first ? &first->v_middle : nullptr);
   if (!ws.delta.allFinite()) return false;
   ws.trial_delta = ws.delta;
@@ -315,6 +317,15 @@ bool solve_lasting(const std::vector<LastingPair>& pairs, const Control& control
   return (ws.delta.array().abs() < 1e6 * h).all();
 }
 
+}  // namespace
+
+bool solve_lasting(const std::vector<LastingPair>& pairs, const Control& control, const StepOptions& options, double h,
+                   const State& state, Impl& ws, SubstepResult& result, const LastingPass* first) {
+  if (first) return solve_pass(pairs, control, options, h, state, ws, result, first);  // on the sides it ended on
+  return solve_on_sides(control, options, h, state, ws,
+                        [&] { return solve_pass(pairs, control, options, h, state, ws, result, nullptr); });
+}
+
 LcpScratch::Slot contact_slot(int pair, Impl& ws) {
   const Kinematics<double>& kin = ws.dynamics.impl().kinematics;
   const size_t solids = ws.world.environment.solids().size();
@@ -346,17 +357,27 @@ void LcpScratch::reserve(int nv) {
   lemke.reserve(unknowns);
 }
 
+namespace {
+
+bool solve_lcp(const Control& control, const StepOptions& options, double h, const State& state, Impl& ws,
+               SubstepResult& result) {
+  solve_linearised(control, options, h, state, ws);
+  if (!ws.delta.allFinite()) return false;
+  if (!ws.has_contact()) return true;
+  ws.newton_euler.begin(state, h, options.gravity);
+  ws.direction.setZero();
+  ws.newton_euler.set_trial(ws.direction.data());  // the pose at the start
+  Problem problem{h, ws.newton_euler.trial(), ws, ws.lcp};
+  return solve_contact(problem, result);
+}
+
+}  // namespace
+
 SubstepResult substep_lcp(const Control& control, const StepOptions& options, double h, State& state, Impl& ws) {
   SubstepResult result;
-  solve_linearised(control, options, h, state, ws);
-  if (!ws.delta.allFinite()) return result;
-  if (ws.has_contact()) {
-    ws.newton_euler.begin(state, h, options.gravity);
-    ws.direction.setZero();
-    ws.newton_euler.set_trial(ws.direction.data());  // the pose at the start
-    Problem problem{h, ws.newton_euler.trial(), ws, ws.lcp};
-    if (!solve_contact(problem, result)) return result;
-  }
+  if (!solve_on_sides(control, options, h, state, ws,
+                      [&] { return solve_lcp(control, options, h, state, ws, result); }))
+    return result;
   // An explosion is a failure, not a state.
   if (!(ws.delta.array().abs() < 1e6 * h).all()) return result;
   if (ws.has_contact()) {

@@ -5,12 +5,34 @@
 //   minimise over w  K(v) = 1/2 v.M v, or 1/2 v.(M + h^2 U'') v, or 1/2 sum |J_x v|^2
 //
 // One quadratic program, no Newton iteration. U collects the joint potentials: of explicit control only rotor inertia,
-// of implicit control PD, stops and damping as well, linearised at delta = 0.
+// of implicit control PD, stops and damping as well, linearised at delta = 0. Bounded PD is linear on either side of
+// its bound: a step that ends on another side than it was linearised on is solved again.
+// theory (5.7)
 #include <cmath>
 
 #include "integrators/workspace.h"
 
 namespace scree {
+namespace {
+
+JointStage linearised_stage(const State& state, double h, const StepWorkspace::Impl& ws) {
+  return {state.q.data(), ws.zero.data(), state.v.data(), h, ws.sides.data()};
+}
+
+}  // namespace
+
+void start_sides(const Control& control, const StepOptions& options, double h, const State& state,
+                 StepWorkspace::Impl& ws) {
+  if (options.explicit_pd) return;
+  ws.direction = h * state.v;
+  ws.joint_forces.find_sides(control, linearised_stage(state, h, ws), ws.direction.data(), ws.sides.data());
+}
+
+bool change_sides(const Control& control, const StepOptions& options, double h, const State& state,
+                  StepWorkspace::Impl& ws) {
+  return !options.explicit_pd &&
+         ws.joint_forces.move_sides(control, linearised_stage(state, h, ws), ws.delta.data(), ws.sides.data());
+}
 
 const Eigen::MatrixXd& solve_linearised(const Control& control, const StepOptions& options, double h,
                                         const State& state, StepWorkspace::Impl& ws, const Eigen::VectorXd* v_forces) {
@@ -25,11 +47,9 @@ const Eigen::MatrixXd& solve_linearised(const Control& control, const StepOption
     ws.joint_forces.explicit_force(control, state.q.data(), v.data(), ws.force.data());
     ws.gradient -= ws.force;
   } else {
-    ws.delta.setZero();
     ws.joint_hessian.setZero();
     double potential = 0;
-    const JointStage stage = {state.q.data(), ws.delta.data(), state.v.data(), h};  // at rest where delta = 0
-    ws.joint_forces.add_implicit(control, stage, ws.delta.data(), potential, ws.gradient.data(),
+    ws.joint_forces.add_implicit(control, linearised_stage(state, h, ws), ws.zero.data(), potential, ws.gradient.data(),
                                  ws.joint_hessian.data());
     for (int a = 0; a < model.nv(); ++a) {  // rotor inertia is in M already
       const double armature = model.tree().armature[static_cast<size_t>(a)];
@@ -45,48 +65,59 @@ const Eigen::MatrixXd& solve_linearised(const Control& control, const StepOption
   return M;
 }
 
+namespace {
+
+// The step with contact forces: one quadratic program.
+bool solve_mdp(const Control& control, const StepOptions& options, double h, const State& state,
+               StepWorkspace::Impl& ws, SubstepResult& result) {
+  const Eigen::MatrixXd& M = solve_linearised(control, options, h, state, ws);
+  if (!ws.has_contact()) return true;
+  ContactScratch& c = ws.contact;
+  ws.newton_euler.begin(state, h, options.gravity);
+  ws.direction.setZero();
+  ws.newton_euler.set_trial(ws.direction.data());  // the pose at the start
+  const Kinematics<double>& start = ws.newton_euler.trial();
+  c.set.select(start, 0, options.gravity.norm(), true);
+  c.reserve();
+  c.set.evaluate(start);
+  c.set.count_touching();
+  c.set.load_weights(state.contact_weights, c.w);
+  const int W = c.set.weight_count(), rows = 3 * c.set.size();
+  auto Z = c.Z.leftCols(W);
+  c.set.force_columns(start, Z);
+  c.solve_columns(ws.lu);
+  if (options.dissipation != Dissipation::contact) {
+    // ws.jacobian is the metric of Dissipation::effective, M/h^2 that of Dissipation::total.
+    if (options.dissipation == Dissipation::total) ws.jacobian = M / (h * h);
+    ws.trial_delta.noalias() = ws.jacobian * ws.delta;
+    c.HZ.leftCols(W).noalias() = ws.jacobian * Z;
+    c.g.head(W).noalias() = Z.transpose() * ws.trial_delta;
+    c.Q().noalias() = Z.transpose() * c.HZ.leftCols(W);
+  } else {
+    c.set.point_jacobian(start, c.U.topRows(rows));
+    c.u.head(rows).noalias() = (1 / h) * c.U.topRows(rows) * ws.delta;
+    c.UZ().noalias() = (1 / h) * c.U.topRows(rows) * Z;
+    c.g.head(W).noalias() = c.UZ().transpose() * c.u.head(rows);
+    c.Q().noalias() = c.UZ().transpose() * c.UZ();
+  }
+  c.Q_held() = c.Q();
+  c.Q_held().diagonal().array() += 1e-12 * (1 + c.Q().trace());
+  const SimplexQpReport qp = c.qp.solve(c.set.size(), c.set.vertex_count(), c.Q_held().data(), c.g.data(), c.w.data());
+  result.qp_iterations += qp.iterations;
+  ++result.outer;
+  if (!qp.converged) return false;
+  ws.delta.noalias() += Z * c.w.head(W);
+  return true;
+}
+
+}  // namespace
+
 SubstepResult substep_mdp(const Control& control, const StepOptions& options, double h, State& state,
                           StepWorkspace::Impl& ws) {
   SubstepResult result;
-  const Eigen::MatrixXd& M = solve_linearised(control, options, h, state, ws);
-  if (ws.has_contact()) {
-    ContactScratch& c = ws.contact;
-    ws.newton_euler.begin(state, h, options.gravity);
-    ws.direction.setZero();
-    ws.newton_euler.set_trial(ws.direction.data());  // the pose at the start
-    const Kinematics<double>& start = ws.newton_euler.trial();
-    c.set.select(start, 0, options.gravity.norm(), true);
-    c.reserve();
-    c.set.evaluate(start);
-    c.set.count_touching();
-    c.set.load_weights(state.contact_weights, c.w);
-    const int W = c.set.weight_count(), rows = 3 * c.set.size();
-    auto Z = c.Z.leftCols(W);
-    c.set.force_columns(start, Z);
-    c.solve_columns(ws.lu);
-    if (options.dissipation != Dissipation::contact) {
-      // ws.jacobian is the metric of Dissipation::effective, M/h^2 that of Dissipation::total.
-      if (options.dissipation == Dissipation::total) ws.jacobian = M / (h * h);
-      ws.trial_delta.noalias() = ws.jacobian * ws.delta;
-      c.HZ.leftCols(W).noalias() = ws.jacobian * Z;
-      c.g.head(W).noalias() = Z.transpose() * ws.trial_delta;
-      c.Q().noalias() = Z.transpose() * c.HZ.leftCols(W);
-    } else {
-      c.set.point_jacobian(start, c.U.topRows(rows));
-      c.u.head(rows).noalias() = (1 / h) * c.U.topRows(rows) * ws.delta;
-      c.UZ().noalias() = (1 / h) * c.U.topRows(rows) * Z;
-      c.g.head(W).noalias() = c.UZ().transpose() * c.u.head(rows);
-      c.Q().noalias() = c.UZ().transpose() * c.UZ();
-    }
-    c.Q_held() = c.Q();
-    c.Q_held().diagonal().array() += 1e-12 * (1 + c.Q().trace());
-    const SimplexQpReport qp =
-        c.qp.solve(c.set.size(), c.set.vertex_count(), c.Q_held().data(), c.g.data(), c.w.data());
-    result.qp_iterations = qp.iterations;
-    result.outer = 1;
-    if (!qp.converged) return result;
-    ws.delta.noalias() += Z * c.w.head(W);
-  }
+  if (!solve_on_sides(control, options, h, state, ws,
+                      [&] { return solve_mdp(control, options, h, state, ws, result); }))
+    return result;
   // An explosion is a failure, not a state.
   if (!(ws.delta.array().abs() < 1e6 * h).all()) return result;
   if (ws.has_contact()) {

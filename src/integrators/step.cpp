@@ -188,6 +188,8 @@ StepWorkspace::Impl::Impl(const Model& m, const ContactWorld& w)
       cholesky(m.tree().dof_parent),
       lu(m.nv()),
       tree_lu(m.tree().dof_parent),
+      sides(static_cast<size_t>(m.nv()), 0),
+      zero(Eigen::VectorXd::Zero(m.nv())),
       contact(m, w),
       event(m, w),
       moving_control(m),

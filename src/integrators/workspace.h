@@ -1,4 +1,4 @@
-// All scratch of a step. Sized once; nothing below allocates afterwards.
+// All scratch of a step. It grows to the largest number of contacts a step has met, then allocates no more.
 #pragma once
 
 #include <Eigen/LU>
@@ -119,6 +119,8 @@ struct StepWorkspace::Impl {
   TreeCholesky cholesky;
   Eigen::PartialPivLU<Eigen::MatrixXd> lu;
   TreeLu tree_lu;
+  std::vector<int> sides;  // of the effort bounds, by dof, that linearised implicit control is on; theory (5.7)
+  Eigen::VectorXd zero;    // nv: where linearised steps are at rest
 
   ContactScratch contact;
   LcpScratch lcp;
@@ -180,10 +182,29 @@ SubstepResult substep_rk4(const Control& control, const StepOptions& options, do
 // The step without contact forces, linear in the displacement:                                          theory (8.11)
 //   A delta = M v_n/h - C(q_n, v_n) - U',   A = M/h^2 + U''
 // Leaves A in ws.jacobian, its factors in ws.lu and the solution in ws.delta. Returns M, valid until ws.dynamics moves.
+// Implicit control is that of ws.sides.
 // `v_forces`: the velocity that C and explicit control are taken at, in place of v_n; A is that of the last call then.
 const Eigen::MatrixXd& solve_linearised(const Control& control, const StepOptions& options, double h,
                                         const State& state, StepWorkspace::Impl& ws,
                                         const Eigen::VectorXd* v_forces = nullptr);
+// Implicit control is linear on either side of its effort bounds: starts with ws.sides at delta = h v_n, and calls
+// `solve`, which leaves ws.delta, until that ends on the sides it was linearised on. After kMostSides changes the last
+// is taken. False: not solved.
+// theory (5.7)
+constexpr int kMostSides = 20;
+void start_sides(const Control& control, const StepOptions& options, double h, const State& state,
+                 StepWorkspace::Impl& ws);
+bool change_sides(const Control& control, const StepOptions& options, double h, const State& state,
+                  StepWorkspace::Impl& ws);
+template <class Solve>
+bool solve_on_sides(const Control& control, const StepOptions& options, double h, const State& state,
+                    StepWorkspace::Impl& ws, Solve&& solve) {
+  start_sides(control, options, h, state, ws);
+  for (int changes = 0;; ++changes) {
+    if (!solve()) return false;
+    if (changes == kMostSides || !change_sides(control, options, h, state, ws)) return true;
+  }
+}
 SubstepResult substep_mdp(const Control& control, const StepOptions& options, double h, State& state,
                           StepWorkspace::Impl& ws);
 SubstepResult substep_lcp(const Control& control, const StepOptions& options, double h, State& state,
@@ -191,8 +212,8 @@ SubstepResult substep_lcp(const Control& control, const StepOptions& options, do
 // A step of h in which lasting contacts do not approach and friction opposes their slip, in the middle of it: `state`
 // has the pose there, and the velocity at the start. `pairs` are at the start of the step, or, in a second pass, at the
 // end of the `first`. Leaves h v in ws.delta, h times the velocity without contact in ws.trial_delta, and slots with
-// forces in ws.lcp. False: not solved.                                                                          theory
-// (15.3)
+// forces in ws.lcp. False: not solved.
+// theory (15.3)
 bool solve_lasting(const std::vector<LastingPair>& pairs, const Control& control, const StepOptions& options, double h,
                    const State& state, StepWorkspace::Impl& ws, SubstepResult& result,
                    const LastingPass* first = nullptr);

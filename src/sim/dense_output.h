@@ -4,8 +4,8 @@
 //
 // for every coordinate that is a vector, velocities are its derivative. Its error is at most h^4/384 |x''''|, that of
 // the velocity h^3/(72 sqrt 3) |x''''|. Rotations of ball and floating joints are R0 exp([w(s)]x) with such a curve w
-// in the exponential chart at the start: w0 = 0, w1 = log(R0^T R1), and their rates from w_B = J(w)^T dw/dt, theory
-// section 1.
+// in the exponential chart at the start: w0 = 0, w1 = log(R0^T R1), and their rates from w_B = J(w)^T dw/dt,
+// theory section 1.
 #pragma once
 
 #include <vector>

@@ -380,10 +380,10 @@ std::vector<ImpactLaw> applicable_impact_laws(const ImpactProblem& problem) {
   return laws;
 }
 
-void add_all_outcomes(ImpactReport& report, ImpactLaw law, ImpactOptions options) {
+void add_all_outcomes(ImpactReport& report, ImpactLaw law, ImpactOptions options, const ImpactSearch& search) {
   const ImpactProblem& p = report.scene.problem;
   options.law = law;
-  ImpactOutcomes found = all_impact_outcomes(p, options);
+  ImpactOutcomes found = all_impact_outcomes(p, options, search);
   const double near = kSame * mass_norm(p, p.v);
   const size_t first = report.outcomes.size();
   std::vector<int> more;
@@ -403,8 +403,12 @@ void add_all_outcomes(ImpactReport& report, ImpactLaw law, ImpactOptions options
     if (more[k] > 0)
       report.outcomes[first + k].note +=
           fmt::format("{}{} more the same", report.outcomes[first + k].note.empty() ? "" : ", ", more[k]);
-  if (!found.complete)
-    report.notes.push_back(fmt::format("{}: not every outcome was searched for", impact_law_name(law)));
+  if (!found.complete) {
+    report.incomplete.push_back(law);
+    report.notes.push_back(
+        fmt::format("{}: not complete, there may be more outcomes{}", impact_law_name(law),
+                    found.nodes > 0 ? fmt::format(": the search ended after {} nodes", found.nodes) : ""));
+  }
   if (found.continuum)
     report.notes.push_back(fmt::format("{}: outcomes form a continuum, its corners are told", impact_law_name(law)));
 }
@@ -452,7 +456,9 @@ std::string impact_report_json(const ImpactReport& report) {
               {"contacts", std::move(contacts)},
               {"outcomes", std::move(outcomes)},
               {"set", nullptr},
+              {"incomplete", Json::array()},
               {"notes", report.notes}};
+  for (const ImpactLaw law : report.incomplete) out["incomplete"].push_back(impact_law_name(law));
   if (report.set) out["set"] = set_json(report);
   return out.dump(2, ' ', false, Json::error_handler_t::replace);
 }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -87,12 +88,19 @@ class Lemke {
 // ---- All solutions ----
 //
 // A union of polyhedra, one for every choice of z_i = 0 or w_i = 0 for all i, which are faces of
-// { z >= 0, M z + q >= 0 }: points, and where the problem is degenerate continua.                         theory
-// (12.10)
+// { z >= 0, M z + q >= 0 }: points, and where the problem is degenerate continua.
+// theory (12.10)
 struct LcpEnumerationOptions {
   double tolerance = 1e-10;  // > 0: solutions are accepted at the residual of LcpReport <= tolerance
-  long max_nodes = 1000000;  // >= 1: of the search, each some n^2 to n^3 multiplications
-  void validate() const;     // throws InputError
+  // What the search may take; what it has found when one of them is used up is returned as not complete.
+  long max_nodes = 1'000'000;          // >= 1: faces and vertices looked at
+  long max_pivots = 100'000'000;       // >= 1: of about n^2 multiplications each, or work like that
+  size_t max_bytes = size_t{1} << 28;  // >= 1 [bytes]: faces and vertices waiting and remembered
+  // k x n: a face of solutions on which `view` z does not change is not searched for all its vertices, of which it may
+  // have millions; one is listed. None: every vertex.
+  const Eigen::MatrixXd* view = nullptr;
+  std::function<bool(long nodes)> progress;  // called now and then; false: the search ends, as without budget
+  void validate(Eigen::Index n) const;       // throws InputError
 };
 struct LcpContinuum {
   std::vector<int> vertices;          // indices into LcpSolutionSet::z
@@ -107,7 +115,8 @@ struct LcpSolutionSet {
   // Faces of more than one point that are no part of larger ones. A solution is an element of `z` or of one of these.
   std::vector<LcpContinuum> continua;
   bool complete = false;  // the search went through all choices; else what was found until the budget was used up
-  long nodes = 0;
+  long nodes = 0, pivots = 0;
+  size_t bytes = 0;  // at most
   int rejected = 0;  // vertices dropped because their residual was above the tolerance: rounding is not harmless here
 };
 // Depth first over z_i = 0 or w_i = 0, choices that leave no feasible point are cut off by the simplex method. n <= 64.

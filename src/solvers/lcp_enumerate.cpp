@@ -27,6 +27,7 @@ constexpr double kSame = 1e-7;     // solutions nearer than this are one
 constexpr int kGreedyPivots = 50;  // of one linear program, by the steepest column; then by Bland's rule, which ends
 constexpr int kMaxPivots = 5000;
 constexpr int kLargestProblem = 64;
+constexpr long kNodesBetweenReports = 64;
 
 // The dictionary x_B = b + C x_N of w = M z + q. Variables are 0..n-1: w, n..2n-1: z, 2n: the one of phase one. Columns
 // whose variables are fixed at zero are dropped.
@@ -36,6 +37,7 @@ struct Face {
   std::vector<int> basic, nonbasic;
   std::vector<bool> fixed;  // of a variable: zero on the whole face
   int columns = 0, pivots = 0;
+  long* work = nullptr;  // pivots of all faces
 
   int row_of(int variable) const {
     const auto at = std::find(basic.begin(), basic.end(), variable);
@@ -71,6 +73,7 @@ struct Face {
     C(row, column) = inverse;
     std::swap(basic[static_cast<size_t>(row)], nonbasic[static_cast<size_t>(column)]);
     ++pivots;
+    ++*work;
   }
   void drop(int column) {
     --columns;
@@ -140,6 +143,7 @@ class Enumerator {
     std::iota(face.nonbasic.begin(), face.nonbasic.end(), n_);
     face.fixed.assign(static_cast<size_t>(2 * n_ + 1), false);
     face.columns = n_ + 1;
+    face.work = &found_.pivots;
     int row = 0;
     if (p_.minCoeff(&row) < 0) face.pivot(row, n_);
     failed_ = !fix(face, 2 * n_);
@@ -233,6 +237,7 @@ class Enumerator {
   // Is a variable anything but zero on the face? `moves`: variables that were not, of any vertex seen, are marked.
   bool positive(Face face, int variable, std::vector<bool>* moves = nullptr) {
     if (face.fixed[static_cast<size_t>(variable)]) return false;
+    ++found_.pivots;  // the copy of a face takes as long
     for (int k = 0; k < kMaxPivots; ++k) {
       if (moves)
         for (int i = 0; i < n_; ++i)
@@ -266,11 +271,22 @@ class Enumerator {
 
   // ---- The search ----
 
+  // One more node. False: the budget is used up, and the search ends.
+  bool spend() {
+    ++found_.nodes;
+    const size_t n = static_cast<size_t>(n_), word = sizeof(double), entry = 64;  // of a node-based container
+    const size_t face = (n * (n + 3) + 6 * n) * word;
+    found_.bytes = std::max(found_.bytes, open_faces_ * face + seen_bases_ * (n * sizeof(int) + entry) +
+                                              vertices_.size() * n * word + seen_.size() * (sizeof(Zeros) + entry));
+    const bool stop = options_.progress && found_.nodes % kNodesBetweenReports == 0 && !options_.progress(found_.nodes);
+    if (stop || found_.nodes > options_.max_nodes || found_.pivots > options_.max_pivots ||
+        found_.bytes > options_.max_bytes)
+      found_.complete = false, spent_ = true;
+    return !spent_;
+  }
+
   void explore(Face& face) {
-    if (++found_.nodes > options_.max_nodes) {
-      found_.complete = false;
-      return;
-    }
+    if (spent_ || !spend()) return;
     refresh(face);
     reduce(face);
     // A face is what is zero on it. It may have been here by another order of choices, or be part of solutions known.
@@ -303,12 +319,29 @@ class Enumerator {
     return zeros;
   }
 
+  // Does `view` z not change on the face? Its directions are the columns left, and what changes below 1e-9 of the terms
+  // that make it up is rounding.
+  bool looks_the_same(const Face& face) const {
+    if (!options_.view) return false;
+    for (int j = 0; j < face.columns; ++j) {
+      const VectorXd direction = columns_.cwiseProduct(ray(face, j));
+      const VectorXd change = *options_.view * direction, terms = options_.view->cwiseAbs() * direction.cwiseAbs();
+      if (change.cwiseAbs().maxCoeff() > kPivot * terms.maxCoeff()) return false;
+    }
+    return true;
+  }
+
   // All vertices and extreme rays of a face, by pivots between its bases. b is replaced by b + epsilon shift with any
   // positive shift, so that no vertex has two bases.
   void add_leaf(Face face) {
     std::mt19937_64 random(20);
     for (double& x : face.shift) x = 0.5 + 0x1p-53 * static_cast<double>(random() >> 11);
     Leaf leaf;
+    if (const int vertex = looks_the_same(face) ? add_vertex(face) : -1; vertex >= 0) {
+      leaf.vertices.push_back(vertex);
+      leaves_.push_back(std::move(leaf));
+      return;
+    }
     std::set<std::vector<int>> seen;
     std::vector<Face> open;
     const auto visit = [&](Face&& next) {
@@ -320,10 +353,9 @@ class Enumerator {
     while (!open.empty()) {
       const Face at = std::move(open.back());
       open.pop_back();
-      if (++found_.nodes > options_.max_nodes) {
-        found_.complete = false;
-        break;
-      }
+      open_faces_ = open.size();
+      seen_bases_ = seen.size();
+      if (!spend()) break;
       if (const int vertex = add_vertex(at); vertex >= 0) leaf.vertices.push_back(vertex);
       for (int j = 0; j < at.columns; ++j) {
         const int row = shifted_row(at, j);
@@ -337,6 +369,7 @@ class Enumerator {
       }
     }
     leaves_.push_back(std::move(leaf));
+    open_faces_ = seen_bases_ = 0;
   }
 
   int shifted_row(const Face& face, int column) const {
@@ -390,6 +423,7 @@ class Enumerator {
       ++found_.rejected;
       return -1;
     }
+    found_.pivots += std::ssize(vertices_) / n_;  // so much work is the search below
     for (size_t k = 0; k < vertices_.size(); ++k) {
       const double size = std::max(z.maxCoeff(), vertices_[k].maxCoeff());
       if ((z - vertices_[k]).cwiseAbs().maxCoeff() <= kSame * size + kZero) return static_cast<int>(k);
@@ -486,7 +520,8 @@ class Enumerator {
   VectorXd rows_, columns_, p_;
   MatrixXd A_;
   double size_ = 1;
-  bool failed_ = false;
+  bool failed_ = false, spent_ = false;
+  size_t open_faces_ = 0, seen_bases_ = 0;  // of the leaf at hand
   std::vector<VectorXd> vertices_;
   std::vector<Leaf> leaves_;
   std::vector<Zeros> leaf_zeros_;
@@ -496,15 +531,19 @@ class Enumerator {
 
 }  // namespace
 
-void LcpEnumerationOptions::validate() const {
+void LcpEnumerationOptions::validate(Eigen::Index n) const {
   if (!(tolerance > 0)) throw InputError(fmt::format("lcp enumeration: tolerance {}, expected > 0", tolerance));
   if (max_nodes < 1) throw InputError(fmt::format("lcp enumeration: max_nodes {}, expected >= 1", max_nodes));
+  if (max_pivots < 1) throw InputError(fmt::format("lcp enumeration: max_pivots {}, expected >= 1", max_pivots));
+  if (max_bytes < 1) throw InputError(fmt::format("lcp enumeration: max_bytes {}, expected >= 1", max_bytes));
+  if (view && view->cols() != n)
+    throw InputError(fmt::format("lcp enumeration: a view of {} columns, expected {}", view->cols(), n));
 }
 
 LcpSolutionSet enumerate_lcp_solutions(const Eigen::Ref<const MatrixXd>& M, const Eigen::Ref<const VectorXd>& q,
                                        const LcpEnumerationOptions& options) {
-  options.validate();
   const Eigen::Index n = q.size();
+  options.validate(n);
   if (n > kLargestProblem)
     throw InputError(fmt::format("lcp enumeration: {} unknowns, expected at most {}", n, kLargestProblem));
   if (M.rows() != n || M.cols() != n)
