@@ -49,6 +49,7 @@ export function pageTests({viewport, args = [], prepare, ready = async () => {}}
   const open = async (file, {initScript, ...options}) => {
     const context = await browser.newContext({viewport, colorScheme: 'light', ...options});
     const page = await context.newPage();
+    page.setDefaultTimeout(110_000);  // a busy machine is no failure before the test's own time is up
     const url = pathToFileURL(file).href;
     const opened = {page, errors: [], requests: []};
     page.on('console', (message) => { if (message.type() === 'error') opened.errors.push(message.text()); });
