@@ -1,6 +1,7 @@
 // Inelastic impacts with friction: the figures of the dissertation's examples, and what every solution has to satisfy.
 #include <gtest/gtest.h>
 
+#include <Eigen/Geometry>
 #include <Eigen/QR>
 #include <cmath>
 #include <random>
