@@ -201,24 +201,25 @@ TEST(OutcomeSet, IsHomogeneousAndTheSameOnAnyNumberOfThreads) {
 }
 
 // What counts as separated still approaches a little: bounds from outside leave room for that and for no more. With
-// 1e-4 the velocities against the normals of a block, at most zero for exact separation, show it.
+// 1e-3 velocities against the normals, at most zero for exact separation, show it.
 TEST(OutcomeSet, BoundsLeaveRoomForWhatCountsAsSeparated) {
-  const ImpactProblem p = test::block_of_table();
-  const double speed = std::sqrt(p.v.dot(p.M * p.v));
-  double beyond = 0;
-  for (const double separated : {1e-10, 1e-6, 1e-4}) {
-    OutcomeOptions options{.samples = 2000, .separated = separated, .seed = 5};
+  std::mt19937_64 random(77);
+  int beyond = 0;
+  for (int trial = 0; trial < 24; ++trial) {
+    const Shape& shape = kShapes[trial % 8];
+    const ImpactProblem p = random_problem(random, shape.d, shape.m, shape.t);
+    OutcomeOptions options{.samples = 200, .friction_directions = 5, .separated = 1e-3, .seed = 78};
     const OutcomeSet set = sample_outcomes(p, options);
-    ASSERT_GT(set.finished, 0);
-    for (const OutcomeExtreme& extreme : set.extremes) EXPECT_LE(extreme.value, extreme.bound) << separated;
-    for (int i = 0; i < 2; ++i) {
+    const double speed = std::sqrt(p.v.dot(p.M * p.v));
+    for (const OutcomeExtreme& extreme : set.extremes) EXPECT_LE(extreme.value, extreme.bound) << trial;
+    for (int i = 0; i < shape.m && set.finished > 0; ++i) {
       const OutcomeExtreme& down = set.extremes[static_cast<size_t>(2 * i + 1)];  // -Jn_i
       const double size = std::sqrt(p.Jn.row(i).dot(p.M.llt().solve(p.Jn.row(i).transpose())));
-      EXPECT_LE(down.bound, 1.01 * separated * size * speed + 1e-13);
-      beyond = std::max(beyond, down.value);
+      if (std::isfinite(set.impulse_bound)) EXPECT_LE(down.bound, 1.01e-3 * size * speed) << trial;  // no jam: tight
+      beyond += down.value > 1e-6 * size * speed;
     }
   }
-  EXPECT_GT(beyond, 1e-8);  // some outcome does approach
+  EXPECT_GT(beyond, 0);  // some outcome does approach
 }
 
 // Total impulse, energy, feasibility and outer bounds hold for every sample of random problems.

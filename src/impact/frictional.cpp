@@ -22,7 +22,7 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr int kLargestEnumerated = 64;  // unknowns of which all solutions are sought,
-constexpr long kPivots = 20;            // in the mean with so many for a node of the budget
+constexpr long kPivots = 100;           // in the mean with so many for a node of the budget
 constexpr long kStages = 4096;          // of a sequence between two reports of progress
 constexpr double kResidual = 1e-10;     // of a solution, relative
 constexpr int kTries = 64;              // covering vectors for larger ones

@@ -99,8 +99,8 @@ struct LcpEnumerationOptions {
   // k x n: a face of solutions on which `view` z does not change is not searched for all its vertices, of which it may
   // have millions; one is listed. None: every vertex.
   const Eigen::MatrixXd* view = nullptr;
-  std::function<bool(long nodes)> progress;  // called now and then; false: the search ends, as without budget
-  void validate(Eigen::Index n) const;       // throws InputError
+  std::function<bool(long nodes)> progress = {};  // called now and then; false: the search ends, as without budget
+  void validate(Eigen::Index n) const;            // throws InputError
 };
 struct LcpContinuum {
   std::vector<int> vertices;          // indices into LcpSolutionSet::z
