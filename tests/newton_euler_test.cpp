@@ -354,6 +354,28 @@ TEST(NewtonEulerStage, JacobianAndKineticHessianAreThoseByComplexStep) {
   }
 }
 
+// Elimination in O(n) against the matrix that composite bodies sum up to, away from delta = 0.
+TEST(Stages, DivideByTheMassMatrixOfTheTrialPose) {
+  test::Random random(74);
+  for (int trial = 0; trial < kTrees; ++trial) {
+    const StageCase c = random_stage(random);
+    const Tree& tree = c.motion.model().tree();
+    const int n = c.motion.n();
+    PositionBasedStage stage(c.motion.model());
+    stage.begin(c.state, c.h, c.motion.gravity);
+    stage.set_trial(c.motion.delta.data());
+    std::vector<SecondMoment<double>> moments(tree.nodes.size());
+    world_second_moments(tree, stage.trial(), moments);
+    sum_over_subtrees(tree, moments);
+    Eigen::MatrixXd upper = Eigen::MatrixXd::Zero(n, n);
+    composite_mass_matrix(tree, stage.trial(), moments, upper.data());
+    upper.diagonal() += Eigen::Map<const Eigen::VectorXd>(tree.armature.data(), n);
+    Eigen::VectorXd x = upper.selfadjointView<Eigen::Upper>() * c.motion.vdot;
+    ASSERT_TRUE(stage.divide_by_mass(x.data())) << "tree " << trial;
+    EXPECT_LE(largest(x - c.motion.vdot), 1e-10 * (1 + largest(c.motion.vdot))) << "tree " << trial;
+  }
+}
+
 // Along a smooth trajectory both stages say the same as h -> 0.
 TEST(Stages, AgreeInTheLimitOfSmallSteps) {
   test::Random random(73);

@@ -46,12 +46,16 @@ template <class T> struct ArticulatedBodyPass {
         c(static_cast<size_t>(tree.nv)),
         U(static_cast<size_t>(tree.nv)),
         inverse_D(static_cast<size_t>(tree.nv)),
-        u(static_cast<size_t>(tree.nv)) {}
+        u(static_cast<size_t>(tree.nv)),
+        composite(tree.nodes.size()),
+        A(tree.nodes.size()) {}
   std::vector<ArticulatedInertia<T>> inertia;
   std::vector<Wrench<T>> bias;
   std::vector<Twist<T>> c;  // acceleration of the dof that is not vdot
   std::vector<Wrench<T>> U;
   std::vector<T> inverse_D, u;
+  std::vector<SecondMoment<T>> composite;  // of solve_mass_matrix
+  std::vector<Twist<T>> A;                 // likewise
 };
 
 // vdot from M vdot = tau - C. At delta = 0. False if some dof feels no inertia.
@@ -117,6 +121,50 @@ bool articulated_body(const Tree& tree, const Kinematics<T>& kin, const T* v, co
       A += vdot[a] * kin.xi[a];
     }
     pass.A[i] = A;
+  }
+  return true;
+}
+
+// x <- M^-1 x where `kin` is, at any delta: the same elimination without velocities. `rotors`: armature is part of M.
+// False if less than 1e-13 of what a dof moves is left to resist it, as TreeCholesky has it.              theory (6.13)
+template <class T>
+bool solve_mass_matrix(const Tree& tree, const Kinematics<T>& kin, bool rotors, ArticulatedBodyPass<T>& ab, T* x) {
+  const V3<T> zero = {T(0), T(0), T(0)};
+  world_second_moments(tree, kin, ab.composite);
+  for (size_t i = 0; i < tree.nodes.size(); ++i) {
+    ab.inertia[i] = articulated(ab.composite[i]);
+    ab.bias[i] = {zero, zero};
+  }
+  sum_over_subtrees(tree, ab.composite);
+  for (size_t i = tree.nodes.size(); i-- > 0;) {
+    const Node& node = tree.nodes[i];
+    for (int d = node.v_index + node.nv; d-- > node.v_index;) {
+      const size_t a = static_cast<size_t>(d);
+      const Twist<T>& xi = kin.xi[a];
+      const T rotor = rotors ? T(tree.armature[a]) : T(0);
+      const Wrench<T> U = ab.U[a] = ab.inertia[i] * xi;
+      const T D = dot(xi, U) + rotor;
+      if (!(real_part(D) > 1e-13 * real_part(dot(xi, ab.composite[i] * xi) + rotor))) return false;
+      ab.inverse_D[a] = T(1) / D;
+      ab.u[a] = x[a] - dot(xi, ab.bias[i]);
+      subtract_outer(ab.inertia[i], U, ab.inverse_D[a]);
+      const T s = ab.inverse_D[a] * ab.u[a];
+      ab.bias[i] += Wrench<T>{s * U.m, s * U.f};
+    }
+    if (node.parent >= 0) {
+      ab.inertia[static_cast<size_t>(node.parent)] += ab.inertia[i];
+      ab.bias[static_cast<size_t>(node.parent)] += ab.bias[i];
+    }
+  }
+  for (size_t i = 0; i < tree.nodes.size(); ++i) {
+    const Node& node = tree.nodes[i];
+    Twist<T> A = node.parent >= 0 ? ab.A[static_cast<size_t>(node.parent)] : Twist<T>{zero, zero};
+    for (int d = node.v_index; d < node.v_index + node.nv; ++d) {
+      const size_t a = static_cast<size_t>(d);
+      x[a] = ab.inverse_D[a] * (ab.u[a] - dot(A, ab.U[a]));
+      A += x[a] * kin.xi[a];
+    }
+    ab.A[i] = A;
   }
   return true;
 }

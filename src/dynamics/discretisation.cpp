@@ -33,15 +33,7 @@ void to_body_axes(const Tree& tree, const Kinematics<double>& kin, const Rates& 
 
 }  // namespace
 
-bool Discretisation::divide_by_mass(double* x) {
-  world_second_moments(tree_, trial_, moments_);
-  sum_over_subtrees(tree_, moments_);
-  composite_mass_matrix(tree_, trial_, moments_, mass_.data());
-  mass_.diagonal() += Eigen::Map<const Eigen::VectorXd>(tree_.armature.data(), tree_.nv);
-  if (!mass_factor_.factor(mass_.data())) return false;
-  mass_factor_.solve(x);
-  return true;
-}
+bool Discretisation::divide_by_mass(double* x) { return solve_mass_matrix(tree_, trial_, true, mass_, x); }
 
 // --- position based --------------------------------------------------------------------------------------------------
 
@@ -103,18 +95,9 @@ void PositionBasedStage::find_bending(const State& state) {
   std::fill(unused_.begin(), unused_.begin() + tree_.nv, 0.0);
   newton_euler_pass<Depth::forces>(tree_, start_, state.v.data(), none.data(), V3<double>{0, 0, 0}, pass_);
   project_forces(tree_, start_, pass_, bending_.data());
-  world_second_moments(tree_, start_, moments_);
-  sum_over_subtrees(tree_, moments_);
-  composite_mass_matrix(tree_, start_, moments_, mass_.data());
-  // Links without mass that only a rotor holds need not follow any path.
-  bool regular = mass_factor_.factor(mass_.data());
-  if (!regular) {
-    mass_.diagonal() += Eigen::Map<const Eigen::VectorXd>(tree_.armature.data(), tree_.nv);
-    regular = mass_factor_.factor(mass_.data());
-  }
-  if (regular)
-    mass_factor_.solve(bending_.data());
-  else
+  // Links without mass that only a rotor holds need not follow any path. A try that fails leaves x as it was.
+  if (!solve_mass_matrix(tree_, start_, false, mass_, bending_.data()) &&
+      !solve_mass_matrix(tree_, start_, true, mass_, bending_.data()))
     bending_.setConstant(std::numeric_limits<double>::quiet_NaN());  // the stage fails and says so
 }
 

@@ -13,10 +13,9 @@
 // Integrators are written once for both: NewtonEulerStage and PositionBasedStage.
 #pragma once
 
-#include "dynamics/newton_euler.h"
+#include "dynamics/articulated_body.h"
 #include "dynamics/position_based.h"
 #include "scree/state.h"
-#include "solvers/tree_cholesky.h"
 
 namespace scree {
 
@@ -33,9 +32,7 @@ class Discretisation {
         joint_rest_(delta_),
         coast_(delta_),
         moved_(delta_),
-        moments_(tree_.nodes.size()),
-        mass_(Eigen::MatrixXd::Zero(model.nv(), model.nv())),
-        mass_factor_(model.tree().dof_parent) {}
+        mass_(tree_) {}
   virtual ~Discretisation() = default;
 
   // Backward Euler over h [s] from `state`.
@@ -84,9 +81,7 @@ class Discretisation {
   const double* q_ = nullptr;  // q_n: the state handed to begin() outlives the stage
   double h_ = 0;
   Eigen::VectorXd delta_, rest_, joint_rest_, coast_, moved_;
-  std::vector<SecondMoment<double>> moments_;
-  Eigen::MatrixXd mass_;
-  TreeCholesky mass_factor_;
+  ArticulatedBodyPass<double> mass_;  // scratch of divisions by the mass matrix
 };
 
 // r = dI/ddelta of theory (3.1): second differences of body transforms.
