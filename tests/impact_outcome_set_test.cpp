@@ -215,7 +215,8 @@ TEST(OutcomeSet, BoundsLeaveRoomForWhatCountsAsSeparated) {
     for (int i = 0; i < shape.m && set.finished > 0; ++i) {
       const OutcomeExtreme& down = set.extremes[static_cast<size_t>(2 * i + 1)];  // -Jn_i
       const double size = std::sqrt(p.Jn.row(i).dot(p.M.llt().solve(p.Jn.row(i).transpose())));
-      if (std::isfinite(set.impulse_bound)) EXPECT_LE(down.bound, 1.01e-3 * size * speed) << trial;  // no jam: tight
+      const bool jam = !std::isfinite(set.impulse_bound);  // then bounds are loose
+      EXPECT_TRUE(jam || down.bound <= 1.01e-3 * size * speed) << trial;
       beyond += down.value > 1e-6 * size * speed;
     }
   }
