@@ -2,7 +2,7 @@
 PRESET ?= release
 SCREE = build/release/scree
 
-.PHONY: demo test verify campaigns bench format setup bench-setup oracles configure build clean
+.PHONY: demo test verify campaigns fuzz bench format setup bench-setup oracles configure build clean
 
 demo: configure  ## run the main job and say which pages to open
 	@cmake --build --preset release --target scree_cli
@@ -21,10 +21,16 @@ test: oracles build  ## all tests: C++, Python, browser
 	@ctest --preset $(PRESET) --output-junit ctest.xml; status=$$?; \
 	sed -n 's/.*[[:space:]]skipped="\([0-9]*\)".*/tests skipped: \1/p' build/$(PRESET)/ctest.xml; exit $$status
 
-verify:  ## test, then the longer checks: clang, sanitizers, assertions
-	@for preset in release clang asan debug; do $(MAKE) --no-print-directory test PRESET=$$preset || exit 1; done
+verify:  ## test, then the longer checks: clang, sanitizers, assertions, campaigns, fuzzers
+	@for preset in release clang asan debug tsan; do $(MAKE) --no-print-directory test PRESET=$$preset || exit 1; done
 	@$(MAKE) --no-print-directory campaigns
-	@echo "verify: release, clang, asan, debug and the campaigns passed"
+	@$(MAKE) --no-print-directory fuzz
+	@echo "verify: release, clang, asan, debug, tsan, the campaigns and the fuzzers passed"
+
+fuzz:  ## a million inputs and more for the readers, led by coverage (part of verify)
+	@$(MAKE) --no-print-directory configure PRESET=clang
+	@cmake --build --preset clang --target scree_readers scree_fuzz
+	@scripts/fuzz.sh build/clang/tests/readers build/fuzz
 
 campaigns: build  ## random problems by the hundred thousand: impacts, complementarity; event-driven scenes (part of verify)
 	build/release/tests/campaigns/scree_impact_campaign 100000 1 2
