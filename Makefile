@@ -5,7 +5,7 @@ SCREE = build/release/scree
 # does the preset debug, which thereby checks that every file includes what it needs.
 UNITY = $(if $(filter debug,$(PRESET)),OFF,ON)
 
-.PHONY: demo studies test verify campaigns bench bench-check format setup bench-setup oracles configure build clean
+.PHONY: demo studies test verify campaigns fuzz bench bench-check format setup bench-setup oracles configure build clean
 
 demo: configure  ## run the main job and say which pages to open
 	@cmake --build --preset release --target scree_cli
@@ -27,12 +27,18 @@ test: oracles build  ## all tests: C++, Python, browser
 	@ctest --preset $(PRESET) --output-junit ctest.xml; status=$$?; \
 	sed -n 's/.*[[:space:]]skipped="\([0-9]*\)".*/tests skipped: \1/p' build/$(PRESET)/ctest.xml; exit $$status
 
-verify:  ## test, then the longer checks: clang, sanitizers, assertions, campaigns, every benchmark and its peers
-	@for preset in release clang asan debug; do $(MAKE) --no-print-directory test PRESET=$$preset || exit 1; done
+verify:  ## test, then the longer checks: clang, sanitizers, assertions, campaigns, fuzzers, every benchmark and its peers
+	@for preset in release clang asan debug tsan; do $(MAKE) --no-print-directory test PRESET=$$preset || exit 1; done
 	@$(MAKE) --no-print-directory campaigns
+	@$(MAKE) --no-print-directory fuzz
 	@$(MAKE) --no-print-directory bench-check
 	@$(MAKE) --no-print-directory demo
-	@echo "verify: release, clang, asan, debug, the campaigns, the benchmarks and the demo passed"
+	@echo "verify: release, clang, asan, debug, tsan, the campaigns, the fuzzers, the benchmarks and the demo passed"
+
+fuzz:  ## a million inputs and more for the readers, led by coverage (part of verify)
+	@$(MAKE) --no-print-directory configure PRESET=clang
+	@cmake --build --preset clang --target scree_readers scree_fuzz
+	@scripts/fuzz.sh build/clang/tests/readers build/fuzz
 
 campaigns: build  ## random problems by the hundred thousand: impacts, complementarity; event-driven scenes (part of verify)
 	build/release/tests/campaigns/scree_impact_campaign 100000 1 2

@@ -136,6 +136,26 @@ TEST(ModelBuilder, NamesTheElementAndTheValueOfEveryMistake) {
   }
 }
 
+// What is divided by: 5e-324 was taken, and 1/5e-324 is infinite.
+TEST(ModelBuilder, RefusesWhatHasNoUsableInverse) {
+  const auto error_with = [](double mass, double inertia, double armature, double radius) {
+    Body body = solid("a");
+    body.mass = mass;
+    body.inertia = inertia * Mat3::Identity();
+    Joint j = joint("j");
+    j.armature = armature;
+    Shape shape;
+    shape.geometry = Sphere{radius};
+    return error_of(ModelBuilder("m").add_body(body, "world", j).add_shape("a", shape));
+  };
+  EXPECT_EQ(error_with(1e-12, 1e-24, 1e-24, 1e-9), "");
+  EXPECT_EQ(error_with(5e-324, 1, 0, 1), "link a: mass is 5e-324, expected at least 1e-12");
+  EXPECT_EQ(error_with(9e-13, 1, 0, 1), "link a: mass is 9e-13, expected at least 1e-12");
+  EXPECT_NE(error_with(1, 1e-25, 0, 1).find("link a: smallest moment of inertia is "), std::string::npos);
+  EXPECT_EQ(error_with(1, 1, 1e-30, 1), "joint j: armature is 1e-30, expected at least 1e-24");
+  EXPECT_NE(error_with(1, 1, 0, 5e-324).find("sphere radius is 5e-324, expected at least 1e-09"), std::string::npos);
+}
+
 TEST(ModelBuilder, ArmatureAloneIsEnoughForADof) {
   Joint geared = joint("j");
   geared.armature = 0.1;

@@ -1,5 +1,5 @@
-// A file that appears whole or not at all: written under another name or none in the directory of its target, flushed to
-// disk, then given the target's name.
+// A file that appears whole or not at all: written under another name or none in the directory of its target, flushed
+// to disk, then given the target's name.
 #pragma once
 
 #include <filesystem>

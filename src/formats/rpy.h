@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <optional>
 
 #include "scree/types.h"
 
@@ -27,5 +28,8 @@ inline Vec3 rpy_from_rotation(const Mat3& R) {
   const double roll = std::atan2(s * R(0, 2) - c * R(1, 2), c * R(1, 1) - s * R(0, 1));
   return {roll, pitch, yaw};
 }
+
+// Angles of which rotation_from_rpy makes R bit for bit, if there are any: found for nearly every R that it made.
+std::optional<Vec3> exact_rpy(const Mat3& R);
 
 }  // namespace scree

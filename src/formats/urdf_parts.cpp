@@ -11,11 +11,29 @@
 
 namespace scree {
 
+namespace {
+
+// <scree rotation="r11 r12 ... r33"/>, beside rpy for other readers
+void read_rotation(const Element& scree, Mat3& R) {
+  constexpr double kSame = 1e-9;  // as orthonormal as ModelBuilder wants it
+  scree.allow_only({"rotation"}, {});
+  const auto rows = scree.list("rotation", 9, "rotation matrix, row by row");
+  if (!rows) return scree.reject("has no valid attribute \"rotation\"");
+  const Mat3 exact = Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(rows->data());
+  if (!((exact - R).cwiseAbs().maxCoeff() <= kSame))
+    return scree.reject("rotation", fmt::format("differs by {:.3g} from that of rpy, expected the same",
+                                                (exact - R).cwiseAbs().maxCoeff()));
+  R = exact;
+}
+
+}  // namespace
+
 Pose read_origin(const Element& parent) {
   Pose pose;
   if (const auto origin = parent.only("origin", "pose")) {
     pose.p = origin->vector("xyz", "position [m]").value_or(Vec3::Zero());
     pose.R = rotation_from_rpy(origin->vector("rpy", "roll, pitch, yaw [rad]").value_or(Vec3::Zero()));
+    if (const auto scree = origin->only("scree", "the rotation to the last bit")) read_rotation(*scree, pose.R);
   }
   return pose;
 }

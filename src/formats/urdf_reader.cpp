@@ -108,8 +108,11 @@ void UrdfReader::read_link_joint(const Element& element) {
 
 // --- the tree ------------------------------------------------------------------------------------------------------
 
-std::string UrdfReader::suggest_link(const std::string& name) const {
-  constexpr size_t kMost = 1000;  // comparing names is slow; a longer list of candidates helps nobody
+std::string UrdfReader::suggest_link(const std::string& name) {
+  // Comparing names is slow: a longer list of candidates helps nobody, and nobody reads more suggestions.
+  constexpr size_t kMost = 1000;
+  if (suggestions_left_ == 0) return "";
+  --suggestions_left_;
   std::vector<std::string> names;
   for (size_t i = 0; i < std::min(links_.size(), kMost); ++i) names.push_back(links_[i].body.name);
   return suggestion(name, names);

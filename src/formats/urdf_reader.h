@@ -48,7 +48,7 @@ class UrdfReader {
   void check_base(const Link& root);
   std::optional<Model> build(const Link& root);
   void place_error(const std::string& message) const;
-  std::string suggest_link(const std::string& name) const;
+  std::string suggest_link(const std::string& name);
 
   Element robot_;
   const ImportLedger& ledger_;
@@ -58,6 +58,7 @@ class UrdfReader {
   std::optional<Element> scree_;
   std::string name_;
   Joint base_;
+  int suggestions_left_ = 20;
   std::vector<Link> links_;
   std::vector<LinkJoint> joints_;
   std::map<std::string, size_t> link_of_;

@@ -28,7 +28,13 @@ void write_origin(pugi::xml_node parent, const Pose& pose) {
   if (!turned && pose.p.isZero(0)) return;
   pugi::xml_node origin = element(parent, "origin");
   put(origin, "xyz", text_of(pose.p));
-  if (turned) put(origin, "rpy", text_of(rpy_from_rotation(pose.R)));
+  if (!turned) return;
+  const std::optional<Vec3> exact = exact_rpy(pose.R);
+  put(origin, "rpy", text_of(exact.value_or(rpy_from_rotation(pose.R))));
+  // A product of rotations need not be the rotation of any three angles to the last bit.
+  if (exact) return;
+  const Eigen::Matrix<double, 3, 3, Eigen::RowMajor> rows = pose.R;
+  put(element(origin, "scree"), "rotation", fmt::format("{}", fmt::join(rows.data(), rows.data() + 9, " ")));
 }
 
 void write_inertial(pugi::xml_node link, const Body& body) {
@@ -74,7 +80,8 @@ struct GeometryWriter {
 
 class UrdfWriter {
  public:
-  explicit UrdfWriter(const Model& model) : model_(model) {
+  explicit UrdfWriter(const Model& model)
+      : model_(model), shape_(model.shapes().begin()), point_(model.contact_points().begin()) {
     for (const Joint& joint : model.joints()) joint_names_.insert(joint.name);
   }
 
@@ -100,11 +107,11 @@ class UrdfWriter {
     pugi::xml_node link = element(robot, "link");
     put(link, "name", name);
     if (body) write_inertial(link, *body);
-    for (const Shape& shape : model_.shapes())
-      if (shape.body == index) write_shape(link, shape);
+    // A model lists its parts by body, world first, as links are written here.
+    for (; shape_ != model_.shapes().end() && shape_->body == index; ++shape_) write_shape(link, *shape_);
     pugi::xml_node scree;
-    for (const ContactPoint& point : model_.contact_points()) {
-      if (point.body != index) continue;
+    for (; point_ != model_.contact_points().end() && point_->body == index; ++point_) {
+      const ContactPoint& point = *point_;
       if (!scree) scree = element(link, "scree");
       pugi::xml_node node = element(scree, "contact_point");
       put(node, "name", point.name);
@@ -190,6 +197,8 @@ class UrdfWriter {
   }
 
   const Model& model_;
+  std::vector<Shape>::const_iterator shape_;         // the first that is not yet written
+  std::vector<ContactPoint>::const_iterator point_;  // likewise
   pugi::xml_document document_;
   std::set<std::string> joint_names_;
   std::map<std::array<double, 4>, size_t> materials_;

@@ -42,6 +42,9 @@ class Element {
   std::optional<double> number(const char* attribute, std::string_view what, Range range = Range::any) const;
   std::optional<double> required_number(const char* attribute, std::string_view what, Range range = Range::any) const;
   std::optional<Vec3> vector(const char* attribute, std::string_view what, Range range = Range::any) const;
+  std::optional<std::vector<double>> list(const char* attribute, size_t count, std::string_view what) const {
+    return numbers(attribute, count, what, Range::any);
+  }
   std::optional<std::array<double, 4>> four(const char* attribute, std::string_view what) const;
   // Attributes and children outside the lists are rejected, with the nearest known name: for our own vocabulary.
   void allow_only(const std::vector<std::string>& attributes, const std::vector<std::string>& tags) const;

@@ -3,9 +3,6 @@
 #include "scree/outcome_set.h"
 
 #include <fmt/format.h>
-#include <tbb/global_control.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +12,7 @@
 #include <mutex>
 
 #include "impact/outcome_setup.h"
+#include "math/in_parallel.h"
 #include "model/names.h"
 #include "scree/error.h"
 
@@ -102,18 +100,10 @@ class Sampling {
   }
 
   template <class Body> void in_parallel(long tasks, Body&& body) {
-    const tbb::global_control control(tbb::global_control::max_allowed_parallelism,
-                                      static_cast<size_t>(options_.threads));
-    tbb::task_arena arena(options_.threads);
     std::atomic<long> next = 0;
-    arena.execute([&] {
-      tbb::parallel_for(
-          0, options_.threads,
-          [&](int) {
-            Explorer explorer(system_, options_, setup_.step, setup_.closing);
-            for (long task = next++; task < tasks && !stopped_; task = next++) body(explorer, task);
-          },
-          tbb::simple_partitioner{});
+    scree::in_parallel(options_.threads, [&] {
+      Explorer explorer(system_, options_, setup_.step, setup_.closing);
+      for (long task = next++; task < tasks && !stopped_; task = next++) body(explorer, task);
     });
   }
 

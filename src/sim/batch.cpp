@@ -1,9 +1,6 @@
 #include "scree/batch.h"
 
 #include <fmt/format.h>
-#include <tbb/global_control.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <atomic>
@@ -12,6 +9,7 @@
 #include <thread>
 
 #include "integrators/lanes.h"
+#include "math/in_parallel.h"
 #include "scree/error.h"
 #include "scree/kinematics.h"
 #include "scree/state.h"
@@ -318,15 +316,8 @@ bool BatchSimulation::run(size_t first, size_t last, const Source& source, const
       shared.stop = true;
     }
   };
-  // As many tasks as threads, each of which takes trajectories until none is left. Without the control there would be
-  // no more threads than processors.
-  const int threads = batch_threads(impl_->options);
-  const tbb::global_control control(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(threads));
-  tbb::task_arena arena(threads);
-  arena.execute([&] {
-    tbb::parallel_for(
-        0, threads, [&](int) { work(); }, tbb::simple_partitioner{});
-  });
+  // As many tasks as threads, each of which takes trajectories until none is left.
+  in_parallel(batch_threads(impl_->options), work);
   if (failure) std::rethrow_exception(failure);
   return !shared.stop;
 }

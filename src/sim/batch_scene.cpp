@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "math/sin_cos.h"
+#include "model/joint_finder.h"
 
 namespace scree {
 namespace {
@@ -62,10 +63,11 @@ Eigen::VectorXd read_noise(const TomlReader& batch, const std::string& key, cons
   }
   const TomlReader table = *batch.table(key);
   if (table.has("*")) set_all(deviation(table, "*", *table.number("*")));
+  const JointFinder joints(model);
   for (const std::string& name : table.keys()) {
     if (name == "*") continue;
     const Joint* joint = nullptr;
-    table.blame(name, [&] { joint = &model.joint(model.find_joint(name)); });
+    table.blame(name, [&] { joint = &joints.find(name); });
     const int nv = velocity_count(joint->type);
     if (nv == 0) table.fail(name, "a fixed joint does not move");
     if (motors_only && is_base(joint->type))

@@ -2,9 +2,6 @@
 #include "scree/fan.h"
 
 #include <fmt/format.h>
-#include <tbb/global_control.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,6 +11,7 @@
 
 #include "impact/outcome_setup.h"
 #include "impact/random.h"
+#include "math/in_parallel.h"
 #include "scree/error.h"
 #include "sim/coordinate_names.h"
 #include "sim/fan_statistics.h"
@@ -211,18 +209,10 @@ class FanRun {
   }
 
   void run_branches() {
-    const tbb::global_control control(tbb::global_control::max_allowed_parallelism,
-                                      static_cast<size_t>(options_.threads));
-    tbb::task_arena arena(options_.threads);
     std::atomic<long> next = 0;
-    arena.execute([&] {
-      tbb::parallel_for(
-          0, options_.threads,
-          [&](int) {
-            Stepper stepper(scene_, options_);
-            for (long b = next++; b < options_.branches && !stopped_; b = next++) run_branch(stepper, b);
-          },
-          tbb::simple_partitioner{});
+    in_parallel(options_.threads, [&] {
+      Stepper stepper(scene_, options_);
+      for (long b = next++; b < options_.branches && !stopped_; b = next++) run_branch(stepper, b);
     });
   }
 

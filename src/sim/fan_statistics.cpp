@@ -1,16 +1,15 @@
 #include "sim/fan_statistics.h"
 
 #include <fmt/format.h>
-#include <tbb/global_control.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cassert>
 #include <cmath>
 #include <map>
 #include <numeric>
 
+#include "math/in_parallel.h"
 #include "scree/dynamics.h"
 #include "scree/kinematics.h"
 
@@ -206,10 +205,10 @@ void measure_spread(const Model& model, Fan& fan) {
     }
     fan.spread[row] = std::sqrt(variance);
   };
-  const tbb::global_control control(tbb::global_control::max_allowed_parallelism,
-                                    static_cast<size_t>(fan.options.threads));
-  tbb::task_arena arena(fan.options.threads);
-  arena.execute([&] { tbb::parallel_for(size_t{0}, fan.rows(), measure); });
+  std::atomic<size_t> next = 0;
+  in_parallel(fan.options.threads, [&] {
+    for (size_t row = next++; row < fan.rows(); row = next++) measure(row);
+  });
 }
 
 void summarise_fan(const Model& model, Fan& fan) {

@@ -4,6 +4,8 @@
 #include <array>
 #include <map>
 
+#include "dynamics/joint_state.h"
+#include "model/joint_finder.h"
 #include "model/names.h"
 #include "model/planar.h"
 #include "model/tree.h"
@@ -20,7 +22,7 @@ constexpr size_t kMostKeyframes = 10000;
 // The poses of a motion file, keyframe by keyframe.
 class MotionReader {
  public:
-  MotionReader(const TomlReader& root, const Model& model) : root_(root), model_(model) {
+  MotionReader(const TomlReader& root, const Model& model) : root_(root), model_(model), joints_(model) {
     if (const auto base = root.string("base")) {
       if (*base != "free" && *base != "planar" && *base != "frozen")
         root.fail("base", fmt::format("\"{}\", expected \"free\", \"planar\" or \"frozen\"", *base));
@@ -110,7 +112,8 @@ class MotionReader {
         if (count == 0) table->fail(name, "a fixed joint has no position");
         const std::vector<double> value = *table->numbers(name, count);
         neutral_.segment(joint.q_index, count) = Eigen::VectorXd::Map(value.data(), count);
-        table->blame(name, [&] { neutral_ = make_state(model_, neutral_, Eigen::VectorXd::Zero(model_.nv())).q; });
+        table->blame(name, [&] { check_joint_state(joint, neutral_, Eigen::VectorXd::Zero(model_.nv())); });
+        normalise_joint(joint, neutral_);
       }
     }
     place_targets(neutral_);
@@ -119,7 +122,7 @@ class MotionReader {
 
   const Joint& find_joint(const TomlReader& table, const std::string& name) const {
     const Joint* joint = nullptr;
-    table.blame(name, [&] { joint = &model_.joint(model_.find_joint(name)); });
+    table.blame(name, [&] { joint = &joints_.find(name); });
     return *joint;
   }
 
@@ -228,6 +231,7 @@ class MotionReader {
 
   const TomlReader& root_;
   const Model& model_;
+  const JointFinder joints_;
   std::string base_ = "free";
   std::array<bool, 3> counts_ = {true, true, true};
   std::vector<std::string> names_;  // of the points, in the order of targets_

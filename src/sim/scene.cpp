@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "control/joint_control.h"
+#include "dynamics/joint_state.h"
+#include "model/joint_finder.h"
 #include "sim/base_type.h"
 #include "sim/batch_scene.h"
 #include "sim/scene_contact.h"
@@ -86,9 +89,9 @@ StepKeys read_step_options(const TomlReader& scene) {
   return keys;
 }
 
-const Joint& find_joint(const TomlReader& table, const Model& model, const std::string& name) {
+const Joint& find_joint(const TomlReader& table, const JointFinder& joints, const std::string& name) {
   const Joint* joint = nullptr;
-  table.blame(name, [&] { joint = &model.joint(model.find_joint(name)); });
+  table.blame(name, [&] { joint = &joints.find(name); });
   if (joint->type == JointType::fixed) table.fail(name, "a fixed joint has nothing to set");
   return *joint;
 }
@@ -97,20 +100,22 @@ void read_initial_state(const TomlReader& scene, const Model& model, Eigen::Vect
   const auto initial = scene.table("initial");
   if (!initial) return;
   initial->check_keys({"position", "velocity"});
+  const JointFinder joints(model);
   if (const auto position = initial->table("position")) {
     for (const std::string& name : position->keys()) {
-      const Joint& joint = find_joint(*position, model, name);
+      const Joint& joint = find_joint(*position, joints, name);
       const std::vector<double> value = *position->numbers(name, position_count(joint.type));
       q.segment(joint.q_index, position_count(joint.type)) = Eigen::VectorXd::Map(value.data(), std::ssize(value));
-      position->blame(name, [&] { q = make_state(model, q, v).q; });
+      position->blame(name, [&] { check_joint_state(joint, q, v); });
+      normalise_joint(joint, q);
     }
   }
   if (const auto velocity = initial->table("velocity")) {
     for (const std::string& name : velocity->keys()) {
-      const Joint& joint = find_joint(*velocity, model, name);
+      const Joint& joint = find_joint(*velocity, joints, name);
       const std::vector<double> value = *velocity->numbers(name, velocity_count(joint.type));
       v.segment(joint.v_index, velocity_count(joint.type)) = Eigen::VectorXd::Map(value.data(), std::ssize(value));
-      velocity->blame(name, [&] { make_state(model, q, v); });
+      velocity->blame(name, [&] { check_joint_state(joint, q, v); });
     }
   }
 }
@@ -126,8 +131,9 @@ void read_motion(const TomlReader& table, const Model& model, SceneFiles& files,
   table.blame("motion", [&] { control.motion = std::make_shared<const Motion>(load_motion(file, model)); });
 }
 
-void read_joint_control(const TomlReader& joints, const std::string& name, const Model& model, Control& control) {
-  const Joint& joint = find_joint(joints, model, name);
+void read_joint_control(const TomlReader& joints, const std::string& name, const JointFinder& finder,
+                        Control& control) {
+  const Joint& joint = find_joint(joints, finder, name);
   if (!has_motor(joint.type))
     joints.fail(name, fmt::format("a {} joint takes no control, expected revolute, continuous, prismatic or ball",
                                   joint_type_name(joint.type)));
@@ -139,7 +145,7 @@ void read_joint_control(const TomlReader& joints, const std::string& name, const
   const auto set = [&](const char* key, auto field, const std::optional<std::vector<double>>& value) {
     if (!value) return;
     field = Eigen::VectorXd::Map(value->data(), std::ssize(*value));
-    table.blame(key, [&] { control.validate(model); });
+    table.blame(key, [&] { check_joint_control(control, joint); });
   };
   const auto set_gain = [&](const char* key, auto field) {
     if (const auto gain = table.number(key)) set(key, field, std::vector<double>(static_cast<size_t>(nv), *gain));
@@ -167,8 +173,9 @@ Control read_control(const TomlReader& scene, const Model& model, SceneFiles& fi
   set_all("kp", control.kp);
   set_all("kd", control.kd);
   read_motion(*table, model, files, control);
+  const JointFinder finder(model);
   if (const auto joints = table->table("joint"))
-    for (const std::string& name : joints->keys()) read_joint_control(*joints, name, model, control);
+    for (const std::string& name : joints->keys()) read_joint_control(*joints, name, finder, control);
   return control;
 }
 

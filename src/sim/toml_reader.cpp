@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <limits>
 
@@ -17,28 +18,77 @@ namespace fs = std::filesystem;
 constexpr size_t kLargestScene = 16u << 20;  // [bytes]
 constexpr int kLongestKey = 32;              // parts of a dotted key; scenes need 4
 
-// The parser bounds nested values but not the parts of dotted keys; its tables are freed recursively, so a key of
-// 100000 parts would overflow the stack. Returns the line of the first such key, 0 if there is none.
-int line_of_endless_key(std::string_view text) {
-  int line = 1, parts = 1;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '\n') ++line;
-    if (c == '.' && ++parts > kLongestKey) return line;
-    if (c == '\n' || c == '=' || c == ',' || c == '[' || c == '{') parts = 1;
-    if (c == '#') i = std::min(text.find('\n', i), text.size()) - 1;
-    if (c == '"' || c == '\'') {  // skip the string: what looks like a key in it is none
-      const std::string quote(text.substr(i, 3) == std::string(3, c) ? 3u : 1u, c);
-      for (i += quote.size(); i < text.size() && text.substr(i, quote.size()) != quote; ++i) {
-        if (text[i] == '\n') ++line;
-        if (text[i] == '\\' && c == '"') ++i;
-      }
-      i += quote.size() - 1;
-      for (int k = 0; k < 2 && quote.size() == 3 && i + 1 < text.size() && text[i + 1] == c; ++k) ++i;  // """""
-    }
+// What toml++ 3.3 must not be given, found before it parses:
+// - control characters and bytes that are not UTF-8; anything but ASCII outside strings and comments, where TOML has
+//   none: what the parser does with a value that begins with such a letter is undefined;
+// - a header whose first character cannot begin a key, `[;`: the parser assumes that it can;
+// - keys of very many parts: the parser bounds nested values but not keys, and frees its tables recursively, so that a
+//   key of 100000 parts would overflow the stack.
+class TomlGuard {
+ public:
+  explicit TomlGuard(std::string_view text) : text_(text) {}
+
+  struct Problem {
+    int line;
+    std::string what;
+  };
+  std::optional<Problem> find() {
+    if (const size_t bad = find_unclean(text_); bad != std::string_view::npos)
+      return Problem{line_at(text_, bad),
+                     fmt::format("byte 0x{:02x} does not belong into a text, expected TOML in UTF-8",
+                                 static_cast<unsigned char>(text_[bad]))};
+    if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;  // byte order mark
+    for (; at_ < text_.size(); ++at_)
+      if (const std::string what = step(text_[at_]); !what.empty()) return Problem{line_, what};
+    return std::nullopt;
   }
-  return 0;
-}
+
+ private:
+  // Takes the character at `at_`, with the rest of a string or comment it begins. Empty: nothing is wrong.
+  std::string step(char c) {
+    if (static_cast<unsigned char>(c) >= 0x80)
+      return fmt::format("{} outside a string, expected ASCII", in_quotes(text_.substr(at_, 4)));
+    if (c == '.' && ++parts_ > kLongestKey) return fmt::format("a key has more than {} parts", kLongestKey);
+    if (c == '[' && fresh_ && depth_ == 0) {
+      if (const std::string what = take_header_start(); !what.empty()) return what;
+    } else if (c == '[' || c == '{') {
+      ++depth_;
+    }
+    if (c == ']' || c == '}') depth_ = std::max(0, depth_ - 1);
+    if (c == '\n') ++line_;
+    if (c == '\n' || c == '=' || c == ',' || c == '[' || c == '{') parts_ = 1;
+    fresh_ = c == '\n' || (fresh_ && (c == ' ' || c == '\t'));
+    if (c == '#') at_ = std::min(text_.find('\n', at_), text_.size()) - 1;
+    if (c == '"' || c == '\'') skip_string(c);
+    return "";
+  }
+
+  // To the last bracket of [ or [[ at the beginning of a line; it counts as closed, for `]` is not counted below 0.
+  std::string take_header_start() {
+    if (text_.substr(at_ + 1).starts_with('[')) ++at_;
+    const size_t key = text_.find_first_not_of(" \t", at_ + 1);
+    if (key == std::string_view::npos) return "";
+    const unsigned char c = static_cast<unsigned char>(text_[key]);
+    if (std::isalnum(c) || std::string_view("_-\"'[]").find(text_[key]) != std::string_view::npos) return "";
+    return fmt::format("a header begins with {}, expected a key", in_quotes(text_.substr(key, 1)));
+  }
+
+  void skip_string(char quote_mark) {
+    const bool multiline = text_.substr(at_, 3) == std::string(3, quote_mark);
+    const std::string quote(multiline ? 3u : 1u, quote_mark);
+    for (at_ += quote.size(); at_ < text_.size() && text_.substr(at_, quote.size()) != quote; ++at_) {
+      if (text_[at_] == '\n') ++line_;
+      if (text_[at_] == '\\' && quote_mark == '"') ++at_;
+    }
+    at_ += quote.size() - 1;
+    for (int k = 0; k < 2 && multiline && at_ + 1 < text_.size() && text_[at_ + 1] == quote_mark; ++k) ++at_;  // """""
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+  int line_ = 1, parts_ = 1, depth_ = 0;
+  bool fresh_ = true;  // nothing but blanks since the line began
+};
 
 std::string shown(const toml::node& node) {
   if (const auto* s = node.as_string()) return in_quotes(s->get());
@@ -55,8 +105,8 @@ toml::table parse_toml_file(const fs::path& file, std::string& text) {
   text = read_file(file);
   if (text.size() > kLargestScene)
     throw InputError(fmt::format("{}: is {} bytes, expected at most {}", file.string(), text.size(), kLargestScene));
-  if (const int line = line_of_endless_key(text))
-    throw InputError(fmt::format("{}:{}: a key has more than {} parts", file.string(), line, kLongestKey));
+  if (const auto problem = TomlGuard(text).find())
+    throw InputError(one_line(fmt::format("{}:{}: {}", file.string(), problem->line, problem->what)));
   try {
     return toml::parse(std::string_view(text), std::string_view(file.native()));
   } catch (const toml::parse_error& error) {

@@ -13,7 +13,7 @@
 
 namespace scree {
 
-// Reads and parses a file of at most 16 MiB. Throws InputError, also for what would exhaust the parser's stack.
+// Reads and parses a file of at most 16 MiB. Throws InputError, also for what the parser itself would fall over.
 toml::table parse_toml_file(const std::filesystem::path& file, std::string& text);
 
 class TomlReader {

@@ -1,0 +1,290 @@
+#include "readers/readers.h"
+
+#include <fmt/format.h>
+#include <png.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "contact/granular.h"
+#include "scree/batch_file.h"
+#include "scree/error.h"
+#include "scree/height_field_file.h"
+#include "scree/impact_scene.h"
+#include "scree/mesh.h"
+#include "scree/run.h"
+#include "scree/scene.h"
+#include "scree/urdf.h"
+#include "sim/seal.h"
+#include "support/paths.h"
+#include "support/temp_folder.h"
+
+namespace scree {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kLargestSeed = 20000;  // [bytes]: mutations of larger files are slow and say no more
+
+[[noreturn]] void die(const std::string& what) {
+  fmt::print(stderr, "{}\n", what);
+  std::abort();
+}
+
+std::string bytes_of(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+// Small files that the inputs may name, and the input itself.
+class Place {
+ public:
+  Place() {
+    const fs::path source = source_dir(), data = source / "tests/data";
+    fs::copy(data / "scenes", folder_.path());
+    for (const char* const file : {"models/box.urdf", "models/hopper.urdf", "models/spider-spatial.urdf"})
+      fs::copy(source / file, folder_.path());
+    fs::copy(data / "tetrahedron.obj", folder_.path());
+    folder_.write("sand.toml",
+                  "depths = [0.1]\ninclinations = [0]\nvertices = [[[[0, 0, 9], [1, 0, 9], [0, 1, 9]]]]\n");
+    folder_.write("bend.toml", "[[keyframe]]\nafter = 1\n");
+  }
+  fs::path put(const std::string& name, std::string_view bytes) const {
+    std::ofstream(folder_ / name, std::ios::binary).write(bytes.data(), std::ssize(bytes));
+    return folder_ / name;
+  }
+  fs::path operator/(const std::string& name) const { return folder_ / name; }
+
+ private:
+  TempFolder folder_;
+};
+
+const Place& place() {
+  static const Place there;
+  return there;
+}
+
+template <class Read> bool accepts(Read&& read) {
+  try {
+    read();
+    return true;
+  } catch (const InputError& error) {
+    const std::string what = error.what();
+    if (what.empty() || what.find('\n') != std::string::npos) die("refused, but not in one line: " + what);
+    return false;
+  }
+}
+
+// A model that was read is written, read and written again without a change.
+bool read_urdf(std::string_view bytes) {
+  return accepts([&] {
+    const Model model = parse_urdf(bytes, place() / "input.urdf");
+    const std::string once = format_urdf(model);
+    const std::string twice = format_urdf(parse_urdf(once, place() / "input.urdf"));
+    if (once != twice) die("written, read and written again it differs:\n" + once + "\n" + twice);
+  });
+}
+
+template <auto Load> bool read_as(const char* name, std::string_view bytes) {
+  const fs::path file = place().put(name, bytes);
+  return accepts([&] { (void)Load(file); });
+}
+
+bool read_height_field(const char* name, std::string_view bytes) {
+  const fs::path file = place().put(name, bytes);
+  return accepts([&] { (void)load_height_field(file, {Eigen::Vector2d::Zero(), 0.1, 0, 1}); });
+}
+
+bool read_motion(std::string_view bytes) {
+  static const Model model = load_urdf(place() / "hopper.urdf");
+  const fs::path file = place().put("input.toml", bytes);
+  return accepts([&] { (void)load_motion(file, model); });
+}
+
+// Without a fitting seal every mutation would be refused alike.
+bool read_sealed(const char* name, std::string_view bytes, const std::function<void(const fs::path&)>& read) {
+  std::string whole(bytes);
+  whole.resize(std::max<size_t>(whole.size(), kSealSize));
+  const fs::path file = place().put(name, whole);
+  seal_file(file);
+  return accepts([&] { read(file); });
+}
+
+// --- inputs to begin from ------------------------------------------------------------------------------------------
+
+std::vector<std::string> files_of(const std::string& folder, const std::string& extension) {
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(source_dir()) / folder))
+    if (entry.path().extension() == extension && entry.file_size() <= kLargestSeed) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  std::vector<std::string> seeds;
+  for (const fs::path& file : files) seeds.push_back(bytes_of(file));
+  return seeds;
+}
+
+std::vector<std::string> joined(std::vector<std::string> a, const std::vector<std::string>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+// The scenes of tests/data use the models there; those of the examples name files that `place` does not have.
+std::vector<std::string> scene_seeds() {
+  return joined(files_of("tests/data/scenes", ".toml"), {R"(model = "block.urdf"
+duration = 0.1
+base = "floating"
+search_path = ["."]
+[step]
+integrator = "pbd-nmdp2"
+dt = 0.01
+gravity = [0, 0, -9.81]
+[contact]
+law = "patch"
+friction = 0.5
+radius = 0.02
+smooth = { depth = 0.01, speed = 0.1, friction = 0.4 }
+impact = { law = "restitution-blend", restitution = 0.5 }
+[[environment]]
+shape = "stairs"
+steps = 3
+rise = 0.1
+tread = 0.3
+width = 1
+position = [0, 0, -9]
+[[environment]]
+shape = "box"
+size = [1, 1, 1]
+position = [0, 0, -5]
+rpy = [0.1, 0.2, 0.3]
+)",
+                                                         R"(model = "block.urdf"
+duration = 0.1
+[contact]
+law = "granular"
+table = "sand.toml"
+[[environment]]
+shape = "height-field"
+file = "terrain.csv"
+spacing = 0.5
+origin = [-1, -1]
+)"});
+}
+
+std::vector<std::string> stl_seeds() {
+  const std::string ascii =
+      "solid s\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1e-3 "
+      "0\nendloop\nendfacet\nendsolid\n";
+  std::string binary(84 + 2 * 50, '\0');
+  binary[80] = 2;
+  for (size_t k = 84; k + 4 <= binary.size(); k += 4) {
+    const float x = static_cast<float>(k) * 0.25f;
+    std::memcpy(binary.data() + k, &x, 4);
+  }
+  return {ascii, binary};
+}
+
+std::string png(int depth, int colour, int channels) {
+  constexpr png_uint_32 kSize = 5;
+  std::string out;
+  png_structp p = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
+  png_infop info = png_create_info_struct(p);
+  png_set_write_fn(
+      p, &out,
+      [](png_structp writer, png_bytep data, size_t count) {
+        static_cast<std::string*>(png_get_io_ptr(writer))->append(reinterpret_cast<const char*>(data), count);
+      },
+      [](png_structp) {});
+  png_set_IHDR(p, info, kSize, kSize, depth, colour, PNG_INTERLACE_ADAM7, PNG_COMPRESSION_TYPE_DEFAULT,
+               PNG_FILTER_TYPE_DEFAULT);
+  png_write_info(p, info);
+  std::vector<png_byte> row(kSize * static_cast<size_t>(channels * depth / 8), 0xff);
+  for (int pass = 0; pass < 7; ++pass)
+    for (png_uint_32 k = 0; k < kSize; ++k) png_write_row(p, row.data());
+  png_write_end(p, info);
+  png_destroy_write_struct(&p, &info);
+  return out;
+}
+
+Scene small_scene(const std::string& text) { return load_scene(place().put("seed.toml", text)); }
+
+std::vector<std::string> run_seeds() {
+  const std::vector<std::string> texts = {
+      "model = \"pendulum.urdf\"\nduration = 0.03\nstep.dt = 0.01\n",
+      "model = \"block.urdf\"\nduration = 0.03\nstep.dt = 0.01\n[[environment]]\nshape = \"plane\"\n"};
+  std::vector<std::string> seeds;
+  for (const std::string& text : texts) {
+    const Scene scene = small_scene(text);
+    write_run(place() / "seed.h5", scene.model, run_scene(scene));
+    seeds.push_back(bytes_of(place() / "seed.h5"));
+  }
+  return seeds;
+}
+
+std::vector<std::string> batch_seeds() {
+  const Scene scene = small_scene(
+      "model = \"pendulum.urdf\"\nduration = 0.03\nstep = { dt = 0.01, integrator = \"pbfd-coulomb\" }\n"
+      "batch = { position = 0.1, kp_scale = [0.5, 2] }\n");
+  BatchRunOptions options;
+  options.trajectories = 3;
+  options.threads = 1;
+  run_batch(scene, options, place() / "batch.h5");
+  return {bytes_of(place() / "batch.h5")};
+}
+
+const char* const kImpactMatrices = R"(
+[matrices]
+M = [[1, 0], [0, 1]]
+Jn = [[0, 1]]
+Jt = [[1, 0]]
+v = [1, -1]
+friction = 0.5
+restitution = 0.5
+)";
+
+}  // namespace
+
+const std::vector<Reader>& readers() {
+  static const std::vector<Reader> all = {
+      {"urdf", read_urdf, [] { return joined(files_of("models", ".urdf"), files_of("tests/data", ".urdf")); }},
+      {"stl", [](std::string_view b) { return accepts([&] { (void)parse_stl(b, "input.stl"); }); }, stl_seeds},
+      {"obj", [](std::string_view b) { return accepts([&] { (void)parse_obj(b, "input.obj"); }); },
+       [] { return files_of("tests/data", ".obj"); }},
+      {"scene",
+       [](std::string_view b) { return read_as<[](const fs::path& f) { return load_scene(f); }>("input.toml", b); },
+       scene_seeds},
+      {"motion", read_motion,
+       [] {
+         return std::vector<std::string>{
+             "title = \"m\"\nbase = \"planar\"\naxes = \"xz\"\nloop_from = 0\n[groups]\nfeet = [\"foot\"]\n"
+             "[[keyframe]]\nafter = 0.5\nmove = { feet = [0, 0, 0.01] }\n[[keyframe]]\nafter = 1\n"
+             "move = { feet = [0, 0, -0.01] }\n",
+             "[[keyframe]]\nafter = 1\n"};
+       }},
+      {"impact", [](std::string_view b) { return read_as<load_impact_scene>("input.toml", b); },
+       [] { return joined(files_of("examples/impact", ".toml"), {kImpactMatrices}); }},
+      {"csv", [](std::string_view b) { return read_height_field("input.csv", b); },
+       [] { return std::vector<std::string>{"0,1,2,3\n1,2,3,4\r\n-1, 2e-1,3,4\n0.5,0,0,0\n"}; }},
+      {"png", [](std::string_view b) { return read_height_field("input.png", b); },
+       [] {
+         return std::vector<std::string>{png(8, PNG_COLOR_TYPE_GRAY, 1), png(16, PNG_COLOR_TYPE_GRAY, 1),
+                                         png(8, PNG_COLOR_TYPE_GRAY_ALPHA, 2)};
+       }},
+      {"granular", [](std::string_view b) { return read_as<load_granular>("input.toml", b); },
+       [] { return joined(files_of("examples/contact", ".toml"), {bytes_of(place() / "sand.toml")}); }},
+      {"run", [](std::string_view b) { return read_sealed("input.h5", b, [](const fs::path& f) { read_run(f); }); },
+       run_seeds},
+      {"batch", [](std::string_view b) { return read_sealed("input.h5", b, [](const fs::path& f) { read_batch(f); }); },
+       batch_seeds},
+  };
+  return all;
+}
+
+const Reader& find_reader(std::string_view name) {
+  for (const Reader& reader : readers())
+    if (reader.name == name) return reader;
+  die(fmt::format("no reader \"{}\"", name));
+}
+
+}  // namespace scree
