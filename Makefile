@@ -26,10 +26,11 @@ verify:  ## test, then the longer checks: clang, sanitizers, assertions
 	@$(MAKE) --no-print-directory campaigns
 	@echo "verify: release, clang, asan, debug and the campaigns passed"
 
-campaigns: build  ## random problems by the hundred thousand: impacts, complementarity; event-driven scenes (part of verify)
+campaigns: build  ## random problems by the hundred thousand: impacts, complementarity; event-driven scenes, total energy (part of verify)
 	build/release/tests/campaigns/scree_impact_campaign 100000 1 2
 	build/release/tests/campaigns/scree_lcp_campaign 1000000
 	build/release/tests/campaigns/scree_event_campaign 2000 1 2
+	build/release/tests/campaigns/scree_passive_campaign 500 1 2
 
 bench: oracles bench-setup build  ## speed, beside accuracy
 	build/release/bench/scree_bench --benchmark_counters_tabular=true
