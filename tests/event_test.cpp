@@ -230,6 +230,36 @@ TEST(Event, NothingFliesThroughThinWalls) {
   }
 }
 
+// A wall of 10 um, one metre away, within one step: the point reaches it first, so steps shrink with the gap and do not
+// have to be as short as the wall is thin. What it costs is counted.
+TEST(Event, AThinWallIsMetInAFewStepsHoweverFast) {
+  for (const double speed : {100.0, 1000.0}) {
+    Bench bench(planar_body(0.1, {point_at("ball", 0, 0, 0.05)}), 0, ImpactLaw::poisson, 1, 0.02);
+    bench.options.gravity.setZero();
+    bench.world.environment.add_box({Mat3::Identity(), Vec3(1, 0, 0.5)}, Vec3(1e-5, 1, 3), "wall");
+    bench.start(Eigen::Vector3d(0, 1, 0), Eigen::Vector3d(speed, 0, 0));
+    const Course course = bench.run(0.02);
+    ASSERT_TRUE(course.last.converged()) << course.last.reason;
+    ASSERT_EQ(course.events.size(), 1u);
+    EXPECT_NEAR(course.events[0].time, (1 - 5e-6 - 0.05) / speed, 1e-15);
+    EXPECT_NEAR(bench.state.v(0), -speed, 1e-9);
+    // The first step goes all the way but for half of the wall, the next ones locate the event.
+    EXPECT_LE(course.last.stages, 30) << speed;
+  }
+}
+
+// From rest there is no speed to tell how far a step goes; where it ends there is.
+TEST(Event, NothingFallsThroughAThinPlate) {
+  Bench bench(planar_body(0.1, {point_at("ball", 0, 0, 0.05)}), 0, ImpactLaw::poisson, 1, 1);
+  bench.world.environment.add_box({Mat3::Identity(), Vec3(0, 0, 2)}, Vec3(1, 1, 1e-5), "plate");
+  bench.start(Eigen::Vector3d(0, 3 + 5e-6 + 0.05, 0), Eigen::Vector3d::Zero());
+  const Course course = bench.run(1);
+  ASSERT_TRUE(course.last.converged()) << course.last.reason;
+  ASSERT_FALSE(course.events.empty());
+  EXPECT_NEAR(course.events[0].time, std::sqrt(2 / kGravity), 1e-12);
+  EXPECT_LE(course.last.stages, 60);
+}
+
 // The rod of Painleve: with p = W_nn - mu |W_nt| < 0 and falling, no force keeps the sliding end on the ground. An
 // impulse brings it to rest while time stands still: J v = 0, so the impulse is -W^-1 J v.              theory (15.9)
 TEST(Event, ASlidingRodStopsWithoutACollision) {
@@ -319,6 +349,88 @@ TEST(Event, RandomScenesKeepTheirPromises) {
   EXPECT_GT(impacts, kScenes);
 }
 
+// Nothing drives these scenes: every model, every law, friction from 0 to 10. theory (15.10)
+TEST(Event, PassiveScenesGainNoEnergy) {
+  long impacts = 0;
+  for (int k = 0; k < 3 * test::kPassiveModels; ++k) {  // 500: tests/campaigns/passive_campaign.cpp
+    test::Random random(static_cast<std::uint64_t>(2000 + k));
+    EventScene scene = test::random_passive_scene(random, k, k + k / test::kPassiveModels);
+    const test::PassiveCourse course = test::run_passive(scene, 0.4);
+    const std::string what = scene.name + ", scene " + std::to_string(k);
+    impacts += course.impacts;
+    EXPECT_LE(course.row_gain, 1e-3 * course.largest) << what;
+    EXPECT_LE(course.gain, 1e-3 * course.largest) << what;
+    // 1e-14 of the energy is rounding, and there are less than 10^4 substeps.
+    EXPECT_LE(course.gain, course.reported + 1e-10 * course.largest) << what << ": not reported";
+  }
+  EXPECT_GT(impacts, 3 * test::kPassiveModels);
+}
+
+// A limp robot that lands with turning limbs.
+EventScene landing(const char* name, ImpactLaw law, double dt) {
+  int model = 0;
+  while (std::string(test::kAllModels[model]) != name) ++model;
+  test::Random random(7);
+  EventScene scene = test::random_passive_scene(random, model, 0);
+  scene.world.environment = Environment();
+  scene.world.environment.add_plane(Vec3::Zero(), Vec3::UnitZ(), "floor");
+  scene.world.smooth.friction = 0;
+  scene.world.event.impact.law = law;
+  scene.world.event.restitution = 0;
+  scene.options.dt = dt;
+  scene.options.explicit_pd = true;
+  Eigen::VectorXd q = scene.state.q, v = scene.state.v;
+  for (Eigen::Index a = 0; a < v.size(); ++a) v(a) = a < 3 ? -2 : 8 * std::sin(1.0 + static_cast<double>(a));
+  q(2) = 0;
+  test::lift_clear(scene.model, scene.world, 0.01, q);
+  scene.state = make_state(scene.model, q, v);
+  return scene;
+}
+
+// What cannot be followed is said: the largest step allowed, and no halving of it.
+TEST(Event, ReportsWhatItCannotFollow) {
+  EventScene coarse = landing("spider-spatial", ImpactLaw::restitution_blend, 1e-2), fine = coarse;
+  coarse.options.max_halvings = 0;
+  StepWorkspace workspace(coarse.model, coarse.world);
+  int inaccurate = 0;
+  double error = 0;
+  while (coarse.state.time < 0.3) {
+    const StepReport report = step(coarse.model, coarse.control, coarse.options, coarse.state, workspace);
+    ASSERT_TRUE(report.converged()) << report.reason;
+    EXPECT_EQ(report.energy_error > 1, report.inaccurate > 0);
+    inaccurate += report.inaccurate;
+    error = std::max(error, report.energy_error);
+  }
+  EXPECT_GT(inaccurate, 0);
+  EXPECT_GT(error, 1);
+  const test::PassiveCourse course = test::run_passive(fine, 0.3);
+  EXPECT_EQ(course.inaccurate, 0);
+  EXPECT_GT(course.rejected, 0);
+}
+
+// Flight is as accurate as its energy has to be, even where `accuracy` asks for little.
+TEST(Event, FlightKeepsItsEnergy) {
+  EventScene scene = landing("chain-floating-3d", ImpactLaw::anitescu_potra, 1e-2);
+  scene.world.event.accuracy = 1e-2;
+  Eigen::VectorXd q = scene.state.q;
+  q(2) += 100;
+  scene.state = make_state(scene.model, q, scene.state.v);
+  StepWorkspace workspace(scene.model, scene.world);
+  double last = std::nan("");
+  for (int k = 0; k < 30; ++k) {
+    const StepReport report = step(scene.model, scene.control, scene.options, scene.state, workspace);
+    ASSERT_TRUE(report.converged()) << report.reason;
+    EXPECT_LE(report.energy_error, 1);
+    const double energy = report.kinetic_energy + report.potential_energy;
+    if (k > 0) {
+      EXPECT_LE(energy - last, report.energy_gain + 1e-13 * energy);
+      // Of the kinetic energy of the row, which changes by less than a fifth in it; nothing is near.
+      EXPECT_LE(report.energy_gain, 1.2 * scene.world.event.energy_accuracy * report.kinetic_energy);
+    }
+    last = energy;
+  }
+}
+
 // What happens next follows from q, v and t alone.
 TEST(Event, ACopyOfAStateGoesOnTheSameWay) {
   for (int k = 0; k < 20; ++k) {
@@ -380,6 +492,12 @@ TEST(Event, SaysWhyItFails) {
   const State before = many.state;
   EXPECT_NE(many.run(2).last.reason.find("more than 5 events"), std::string::npos);
   EXPECT_EQ(state_hash(many.state), state_hash(before));  // nothing half done
+  // Too much work.
+  Bench slow(planar_body(0.1, {point_at("ball", 0, 0, 0.1)}), 0, ImpactLaw::poisson, 0.9, 2);
+  slow.world.event.max_tries = 5;
+  slow.start(Eigen::Vector3d(0, 0.2, 0), Eigen::Vector3d::Zero());
+  EXPECT_NE(slow.run(2).last.reason.find("more than 5 tries of substeps (max_tries)"), std::string::npos);
+  EXPECT_EQ(state_hash(slow.state), state_hash(before));
   // In the ground from the start.
   Bench deep(block(), 0.5, ImpactLaw::anitescu_potra, 0, 1e-2);
   deep.start(Eigen::Vector3d(0, 0.99, 0), Eigen::Vector3d::Zero());
@@ -407,7 +525,9 @@ TEST(Event, OptionsAreChecked) {
   refused([](EventOptions& o) { o.rest_speed = -1; });
   refused([](EventOptions& o) { o.simultaneous = 2; });
   refused([](EventOptions& o) { o.accuracy = 0; });
+  refused([](EventOptions& o) { o.energy_accuracy = 0; });
   refused([](EventOptions& o) { o.max_events = 0; });
+  refused([](EventOptions& o) { o.max_tries = 0; });
   refused([](EventOptions& o) { o.impact.tolerance = 0; });
   refused([](EventOptions& o) { o.impact.order = {0}; });
   refused([](EventOptions& o) { o.impact.law = ImpactLaw::reflections; });
@@ -443,6 +563,18 @@ TEST(Event, AResolverTakesThePlaceOfTheLaw) {
   while (bench.state.time < 1) report = step(bench.model, bench.control, bench.options, bench.state, workspace);
   EXPECT_EQ(calls, 4);  // 0.143 s down, then 0.286 s each
   EXPECT_NEAR(report.kinetic_energy + report.potential_energy, energy, 1e-10);
+  // One that adds energy is found out.
+  workspace.set_impact_resolver([&](const ImpactProblem& problem) {
+    ImpactResult faster = resolve_impact(problem, {.law = ImpactLaw::moreau});
+    faster.v = -2 * problem.v;
+    return faster;
+  });
+  double gain = 0;
+  while (bench.state.time < 1.29) {  // the fifth bounce: 3 times g 0.1 m are gained
+    report = step(bench.model, bench.control, bench.options, bench.state, workspace);
+    gain += report.energy_gain;
+  }
+  EXPECT_NEAR(gain, 3 * 0.1 * kGravity, 1e-9);
 }
 
 }  // namespace

@@ -121,6 +121,9 @@ void print_summary(const Scene& scene, const Run& run, const SimOptions& options
     json["impacts"] = summary_of_events.impacts;
     json["impacts_without_collision"] = summary_of_events.without_collision;
     json["energy_lost_by_impacts"] = summary_of_events.energy_lost;
+    json["energy_gain"] = run.totals.energy_gain;
+    json["rejected"] = run.totals.rejected;
+    json["inaccurate"] = run.totals.inaccurate;
     json["events"] = Json::array();
     for (const Event& event : run.events) json["events"].push_back(event_json(event, run));
   }

@@ -23,8 +23,12 @@ struct EventOptions {
                              // than this are over
   double simultaneous = 0;   // in [0, 1] [m]: points nearer than this take part in an impact of others, as if closed
   double accuracy = 1e-10;   // in [1e-15, 1e-2] [m, rad; m/s, rad/s]: largest estimated error of a step of flight
-  int max_events = 10000;    // >= 1, at most 10^9: of one step, then it fails and says so
-  void validate() const;     // throws InputError: field, value received, accepted range
+  // Largest imbalance of energy of a step of dt, proportionally less of shorter ones, in [1e-12, 1]: of the kinetic
+  // energy and weight times size of the robot; theory (15.10)
+  double energy_accuracy = 1e-4;
+  int max_events = 10000;  // >= 1, at most 10^9: of one step, then it fails and says so
+  int max_tries = 100000;  // >= 1, at most 10^9: substeps of one step, rejected ones included, likewise
+  void validate() const;   // throws InputError: field, value received, accepted range
 };
 
 enum class EventKind {

@@ -25,6 +25,7 @@ struct RunTotals {
   long long stages = 0;      // solved, failed tries included
   double smallest_step = 0;  // [s] of the accepted substeps
   double largest_step = 0;   // [s]
+  double energy_gain = 0;    // [J] of `event`: sum of StepReport::energy_gain
 };
 
 // One row per recorded instant; row 0 is the initial state (energies are its own, other report columns are zero).

@@ -120,9 +120,12 @@ struct StepReport {
   int restarts = 0;       // stages solved again from zero forces by the projected gradient method
   double error = 0;       // [m] largest estimated error of an accepted substep, of the integrators that estimate it
   int contacts = 0;       // contacts in the ground at the end of the step
-  double penetration = 0;  // [m] deepest contact at the end of the step
-  int events = 0;          // of `event`: StepWorkspace::events()
-  std::string reason;      // of a failed step of `event`: why, in words
+  double penetration = 0;   // [m] deepest contact at the end of the step
+  int events = 0;           // of `event`: StepWorkspace::events()
+  double energy_gain = 0;   // [J] of `event`: what the step gained beyond the work of drives; theory (15.10)
+  double energy_error = 0;  // of `event`: largest imbalance of a substep, 1: as much as energy_accuracy allows. Larger
+                            // in substeps of the smallest length only, which `inaccurate` counts
+  std::string reason;       // of a failed step of `event`: why, in words
   bool converged() const { return status == StepStatus::converged; }
 };
 

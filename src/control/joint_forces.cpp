@@ -195,6 +195,19 @@ void JointForces::explicit_force(const Control& control, const double* q, const 
   }
 }
 
+double JointForces::stop_power(const double* q, const double* v) const {
+  double power = 0;
+  for (const Joint& joint : model_.joints()) {
+    const double* rate = v + joint.v_index;
+    if (velocity_count(joint.type) == 1) power -= stops(joint.limits, q[joint.q_index]).slope * rate[0];
+    if (joint.type == JointType::ball && std::isfinite(joint.limits.upper)) {
+      const V3<double> u = quaternion_log(load_quaternion(q + joint.q_index));
+      power -= ball_stop(joint.limits, length(u)).psi * (u.x * rate[0] + u.y * rate[1] + u.z * rate[2]);
+    }
+  }
+  return power;
+}
+
 double JointForces::stop_energy(const double* q) const {
   double energy = 0;
   for (const Joint& joint : model_.joints()) {

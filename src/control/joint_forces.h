@@ -47,7 +47,8 @@ class JointForces {
   // The generalized force of control, damping and stops at (q, v).
   void explicit_force(const Control& control, const double* q, const double* v, double* force) const;
 
-  double stop_energy(const double* q) const;  // [J] stored in the joint stops
+  double stop_energy(const double* q) const;                  // [J] stored in the joint stops
+  double stop_power(const double* q, const double* v) const;  // [W] of their forces: what they store grows less fast
 
  private:
   const Model& model_;

@@ -28,7 +28,8 @@ using Pair = EventScratch::Pair;
 using Slot = LcpScratch::Slot;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kSafety = 0.9;      // of step sizes of flight, whose error is proportional to h^5
+constexpr double kSafety = 0.9;      // of step sizes of flight, whose error is proportional to h^5, and by energy
+constexpr double kRounding = 1e-14;  // of energies: 50 roundings
 constexpr double kShortest = 1e-12;  // of dt: steps that would have to be shorter fail
 constexpr double kSlowing = 0.999;   // of intervals between impacts, from one to the next: bounces that end
 constexpr int kAtOnce = 1000;        // impacts at one time
@@ -82,11 +83,20 @@ struct Cubic {
   int count = 1;                   // pieces
 };
 
-// What a gap can pass without (15.2) seeing it.
-double feature_size(const Solid& solid) {
-  if (const auto* box = std::get_if<GroundBox>(&solid.shape)) return box->size.minCoeff();
-  if (const auto* field = std::get_if<std::shared_ptr<const HeightField>>(&solid.shape)) return (*field)->spacing();
-  return kNever;
+// [s] in which a point with the velocity u can pass nothing without (15.2) seeing it. The gap of a box is a distance: a
+// point reaches it first, then half of its thickness along the axis it flies. That of a height field is not, and half
+// a cell is all.
+double passing_time(const Solid& solid, double gap, const V3<double>& u) {
+  double time = kNever;
+  if (const auto* box = std::get_if<GroundBox>(&solid.shape)) {
+    const Vec3 along = (box->X_WS.R.transpose() * to_eigen(u)).cwiseAbs();
+    for (Eigen::Index k = 0; k < 3; ++k)
+      if (along(k) > 0) time = std::min(time, (std::max(0.0, gap) + 0.5 * box->size(k)) / along(k));
+  } else if (const auto* field = std::get_if<std::shared_ptr<const HeightField>>(&solid.shape)) {
+    const double speed = std::sqrt(dot(u, u));
+    if (speed > 0) time = 0.5 * (*field)->spacing() / speed;
+  }
+  return time;
 }
 
 class EventStepper {
@@ -162,12 +172,12 @@ class EventStepper {
       const double reach = sphere.radius + margin + 2 * horizon * speed;
       for (size_t solid = 0; solid < solids(); ++solid) {
         Pair& pair = out[point * solids() + solid];
+        pair.u = u;
         pair.near = !(ws_.world.environment.distance_bound(solid, centre) > reach);
         if (!pair.near) continue;
         const SignedDistance ground = ws_.world.environment.distance(solid, centre);
         pair.gap = ground.value - sphere.radius;
         pair.rate = dot(to_v3(ground.gradient), u);
-        pair.speed = speed;
         pair.lever = std::sqrt(dot(x, x)) + sphere.radius;
       }
     }
@@ -271,6 +281,7 @@ class EventStepper {
     if (result.status != ImpactStatus::resolved || !result.v.allFinite())
       return failed(fmt::format("impact law {}: {}{}{}", impact_law_name(result.law), impact_status_name(result.status),
                                 result.note.empty() ? "" : ", ", result.note));
+    report_.energy_gain += std::max(0.0, ws_.dynamics.kinetic_energy(result.v) - ws_.dynamics.kinetic_energy(state_.v));
     state_.v = result.v;
     clear_history();
     look(state_, options_.dt, c_.now);
@@ -364,11 +375,15 @@ class EventStepper {
     double h = end - state_.time;
     const double shortest = std::max(kShortest * options_.dt, 4e-16 * std::abs(end));
     look(state_, h, c_.now);
-    h = std::min(h, longest_step());
+    h = std::min({h, longest_step(), longest_next_});
+    open_account();
     lasting_.begin();
     bool located = false;
     int polish = 0, shrinks = 0;
     for (int tries = 0; tries < kTries; ++tries) {
+      if (++tries_ > event_.max_tries)
+        return fail(
+            fmt::format("more than {} tries of substeps (max_tries), the last one of {:.3g} s", event_.max_tries, h));
       double next = h;  // what to try instead
       if (!attempt(h, next)) {
         if (!c_.active.empty() && lasting_.impulsive()) {
@@ -382,6 +397,11 @@ class EventStepper {
         continue;
       }
       look(c_.trial, h, c_.then);
+      if (const double longest = longest_to_follow(c_.then); h > longest || !balance(h, next)) {
+        ++report_.rejected;
+        h = h > longest ? std::max(0.5 * h, longest) : next;
+        continue;
+      }
       const auto [fraction, pair] = first_closing(h);
       if (fraction < 1 && fraction * h < shortest) {
         c_.lasts[static_cast<size_t>(pair)] = 1;  // it closes again before time has moved
@@ -448,20 +468,23 @@ class EventStepper {
     return true;
   }
 
-  // [s] within which gaps are what (15.2) can follow: bodies turn by max_turn, points pass half of a box or a cell of a
-  // height field. Where nothing is near any step will do.
+  // [s] within which gaps are what (15.2) can follow: bodies turn by max_turn, points pass nothing. Where nothing is
+  // near any step will do.
   double longest_step() {
-    double longest = kNever;
-    bool near = false;
-    for (int k = 0; k < pairs(); ++k) {
-      const Pair& pair = c_.now[static_cast<size_t>(k)];
-      if (!pair.near) continue;
-      near = true;
-      const double size = feature_size(ws_.world.environment.solids()[static_cast<size_t>(k) % solids()]);
-      if (pair.speed > 0) longest = std::min(longest, 0.5 * size / pair.speed);
-    }
+    double longest = longest_to_follow(c_.now);
+    const bool near = std::any_of(c_.now.begin(), c_.now.end(), [](const Pair& pair) { return pair.near; });
     turn_rate_ = largest_turn_rate();
     if ((near || !c_.active.empty()) && turn_rate_ > 0) longest = std::min(longest, options_.max_turn / turn_rate_);
+    return longest;
+  }
+
+  // [s] until a point may pass something, from where they are with the velocities of `pairs_there`.
+  double longest_to_follow(const std::vector<Pair>& pairs_there) const {
+    double longest = kNever;
+    for (size_t k = 0; k < c_.now.size(); ++k)
+      if (c_.now[k].near)
+        longest = std::min(longest,
+                           passing_time(ws_.world.environment.solids()[k % solids()], c_.now[k].gap, pairs_there[k].u));
     return longest;
   }
 
@@ -480,6 +503,7 @@ class EventStepper {
 
   void accept(double h, double end) {
     const double time = h == end - state_.time ? end : state_.time + h;
+    close_account(h);
     std::swap(state_.q, c_.trial.q);
     std::swap(state_.v, c_.trial.v);
     state_.time = time;
@@ -496,22 +520,83 @@ class EventStepper {
     tell_changes();
   }
 
+  // --- energy ---                                                                                    theory (15.10)
+
+  // Where ws.dynamics is.
+  struct Energy {
+    double kinetic = 0, potential = 0;  // [J]
+  };
+  Energy energy_of(const State& at) {
+    return {ws_.dynamics.kinetic_energy(at.v),
+            ws_.dynamics.gravity_energy(options_.gravity) + ws_.joint_forces.stop_energy(at.q.data())};
+  }
+
+  double smallest_step() const { return std::ldexp(options_.dt, -options_.max_halvings); }
+
+  void open_account() {
+    start_ = energy_of(state_);
+    double size = 0;  // [m] of the robot
+    for (const Pair& pair : c_.now)
+      if (pair.near) size = std::max(size, pair.lever);
+    weight_energy_ = ws_.model.total_mass() * options_.gravity.norm() * size;
+  }
+
+  // The energy of the try is what it was and the work done on it. False: `next` would be nearer to it.
+  bool balance(double h, double& next) {
+    trial_ = energy_of(c_.trial);
+    imbalance_ = (trial_.kinetic - start_.kinetic) + (trial_.potential - start_.potential) - work_;
+    const double rounding =
+        kRounding * (trial_.kinetic + start_.kinetic + std::abs(trial_.potential) + std::abs(start_.potential));
+    const double there = std::max(trial_.kinetic, start_.kinetic) + weight_energy_;
+    const double heat = c_.active.empty() ? 0 : -lasting_.friction_work();
+    const double allowed = event_.energy_accuracy * (std::max(h, smallest_step()) / options_.dt * there + heat);
+    const double excess = std::max(0.0, std::abs(imbalance_) - rounding);
+    imbalance_part_ = excess > 0 ? excess / allowed : 0;
+    next = h * std::clamp(kSafety / std::sqrt(imbalance_part_), 0.1, kSafety);  // the part is proportional to h^2
+    if (!(imbalance_part_ > 1)) return true;
+    if (next >= smallest_step()) return false;
+    ++report_.inaccurate;
+    return true;
+  }
+
+  // What a step with lasting contacts gained is taken from its velocity: the nearest one, in the metric of the mass
+  // matrix, that has not gained. Rates of contacts keep their signs. Flight is left as it is.
+  void close_account(double h) {
+    report_.energy_error = std::max(report_.energy_error, imbalance_part_);
+    double gain = std::max(0.0, imbalance_);
+    if (!c_.active.empty() && gain > 0) {
+      const double taken = std::min(gain, trial_.kinetic);
+      const double factor = trial_.kinetic > 0 ? std::sqrt(1 - taken / trial_.kinetic) : 1;
+      c_.trial.v *= factor;
+      for (Pair& pair : c_.then) pair.rate *= factor;
+      gain -= taken;
+    }
+    report_.energy_gain += gain;
+    // The next one is no longer than what promises to be accurate, in this call: a new one knows the state alone. Steps
+    // cut short by an event promise nothing.
+    if (h >= smallest_step())
+      longest_next_ = std::max(smallest_step(), h * std::min(flight_growth_, kSafety / std::sqrt(imbalance_part_)));
+  }
+
   // The state after h in c_.trial. False: try `next` instead.
   bool attempt(double h, double& next) {
     if (c_.active.empty()) return attempt_flight(h, next);
     next = 0.5 * h;
     step_failure_ = lasting_.attempt(h);
+    work_ = lasting_.work();
+    flight_growth_ = kNever;
     return step_failure_ == nullptr;
   }
 
   bool attempt_flight(double h, double& next) {
-    const double error = fly(control_, options_, h, state_, ws_, c_.trial);
+    const double error = fly(control_, options_, h, state_, ws_, c_.trial, work_);
     ++report_.stages;
+    flight_growth_ = kSafety * std::pow(event_.accuracy / error, 0.2);
     if (error <= event_.accuracy) {
       report_.error = std::max(report_.error, error);
       return true;
     }
-    next = h * std::clamp(kSafety * std::pow(event_.accuracy / error, 0.2), 0.1, 0.9);
+    next = h * std::clamp(flight_growth_, 0.1, 0.9);
     step_failure_ = "flight: steps that are accurate enough are too short";
     return false;
   }
@@ -545,9 +630,16 @@ class EventStepper {
   EventScratch& c_;
   StepReport report_;
   LastingStep lasting_{control_, options_, state_, ws_, report_};
-  const char* step_failure_ = "";  // of the last try
-  double turn_rate_ = 0;           // [rad/s] of the fastest body, at the state
-  int at_once_ = 0;                // impacts at impact_time_
+  const char* step_failure_ = "";    // of the last try
+  double turn_rate_ = 0;             // [rad/s] of the fastest body, at the state
+  Energy start_, trial_;             // of the state, and of the try
+  double weight_energy_ = 0;         // [J] weight times size
+  double work_ = 0, imbalance_ = 0;  // [J] of the try
+  double imbalance_part_ = 0;        // of what is allowed
+  double flight_growth_ = kNever;    // by what a step of flight could be longer
+  double longest_next_ = kNever;     // [s]
+  int tries_ = 0;
+  int at_once_ = 0;  // impacts at impact_time_
   double impact_time_ = kNever;
 };
 
@@ -569,6 +661,8 @@ void EventOptions::validate() const {
   check(rest_speed >= 1e-12 && rest_speed <= 1, "rest_speed", rest_speed, "a number in [1e-12, 1] m/s");
   check(simultaneous >= 0 && simultaneous <= 1, "simultaneous", simultaneous, "a number in [0, 1] m");
   check(accuracy >= 1e-15 && accuracy <= 1e-2, "accuracy", accuracy, "a number in [1e-15, 1e-2]");
+  check(energy_accuracy >= 1e-12 && energy_accuracy <= 1, "energy_accuracy", energy_accuracy, "a number in [1e-12, 1]");
+  check(max_tries >= 1 && max_tries <= 1'000'000'000, "max_tries", max_tries, "an integer in [1, 1e9]");
   check(max_events >= 1 && max_events <= 1'000'000'000, "max_events", max_events, "an integer in [1, 1e9]");
   check(impact.order.empty(), "order", impact.order.size(), "none: contacts of events have no fixed numbers");
   impact.validate(ImpactProblem{});

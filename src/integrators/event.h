@@ -18,9 +18,9 @@ struct LastingPair {
   double u[3];  // [m/s]
 };
 
-// What a first pass came to.
+// What a first pass came to, and at what velocity the second one took its forces.
 struct LastingPass {
-  Eigen::VectorXd v_middle, v_end;
+  Eigen::VectorXd v_middle, v_end, v_forces;
 };
 
 struct EventScratch {
@@ -28,11 +28,11 @@ struct EventScratch {
 
   // A pair of point and solid at a state.
   struct Pair {
-    bool near = false;  // false: too far away to matter, nothing below is meant
-    double gap = 0;     // [m]
-    double rate = 0;    // [m/s] of the gap
-    double speed = 0;   // [m/s] of the point
-    double lever = 0;   // [m] from the root of the model
+    V3<double> u = {0, 0, 0};  // [m/s] of the point
+    bool near = false;         // false: too far away to matter, nothing below is meant
+    double gap = 0;            // [m]
+    double rate = 0;           // [m/s] of the gap
+    double lever = 0;          // [m] from the root of the model
   };
   double on_surface = 0;                 // [m] gaps of lasting contacts are smaller
   double rounding = 0;                   // [m] of gaps

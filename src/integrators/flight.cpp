@@ -27,9 +27,10 @@ constexpr double kError[kStages] = {71.0 / 57600,      0,          -71.0 / 16695
 }  // namespace
 
 double fly(const Control& control, const StepOptions& options, double h, const State& state, StepWorkspace::Impl& ws,
-           State& end) {
+           State& end, double& work) {
   EventScratch& c = ws.event;
   const Tree& tree = ws.model.tree();
+  work = 0;
   for (int stage = 0; stage < kStages; ++stage) {
     end.q = state.q;
     end.v = state.v;
@@ -40,6 +41,9 @@ double fly(const Control& control, const StepOptions& options, double h, const S
     position_rate(tree, end.q.data(), end.v.data(), c.q_rate.col(stage).data());
     const Control& now = ws.control_at(control, state.time + h * kNode[stage]);
     ws.joint_forces.explicit_force(now, end.q.data(), end.v.data(), ws.force.data());
+    if (stage < kStages - 1)
+      work += h * kWeight[kStages - 1][stage] *
+              (end.v.dot(ws.force) - ws.joint_forces.stop_power(end.q.data(), end.v.data()));
     ws.dynamics.set_position(end.q);
     if (!ws.dynamics.forward_dynamics(end.v, ws.force, options.gravity, c.v_rate.col(stage)))
       return std::numeric_limits<double>::infinity();

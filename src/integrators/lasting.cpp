@@ -46,6 +46,7 @@ const char* LastingStep::attempt(double h) {
   if (!solved) return "lasting contacts: the complementarity problem was not solved";
   report_.residual = std::max(report_.residual, result.residual);
   store_contacts();
+  find_work(h);
   set_end(h);
   const bool kept = put_on_surface(c_.trial.q) && stop_approach(c_.trial);
   return kept ? nullptr : "lasting contacts cannot be kept out of the ground";
@@ -67,7 +68,36 @@ bool LastingStep::solve_step(double h, SubstepResult& result) {
   set_end(h);
   ws_.dynamics.set_position(c_.trial.q);
   describe(first_.v_end);
+  first_.v_forces = first_.v_middle;
   return solve_lasting(c_.lasting_end, control, options_, h, c_.middle, ws_, result, &first_);
+}
+
+// The work of all but inertia, gravity, joint stops and normal forces, taken at the middle of the way. Friction and
+// damping do none that is positive.                                                                  theory (15.10)
+void LastingStep::find_work(double h) {
+  first_.v_middle = 0.5 * (state_.v + ws_.delta / h);
+  const Eigen::VectorXd& v = first_.v_middle;
+  const LcpScratch& lcp = ws_.lcp;
+  const auto J = ws_.lcp.J(ws_.model.nv());
+  double friction = 0, normal = 0;
+  for (const Slot& slot : lcp.slots) {
+    normal += lcp.f(slot.column) * J.col(slot.column).dot(v);
+    for (int k = 1; k <= slot.tangents; ++k) friction += lcp.f(slot.column + k) * J.col(slot.column + k).dot(v);
+  }
+  double drives;
+  if (options_.explicit_pd) {
+    const Control& control = ws_.control_at(control_, state_.time + 0.5 * h);
+    ws_.joint_forces.explicit_force(control, c_.middle.q.data(), v.data(), ws_.force.data());
+    drives = v.dot(ws_.force);
+  } else {  // what was applied, from the equation of motion: forces at the end of the step are their average over it
+    ws_.direction = (1 / h) * (ws_.delta / h - state_.v);
+    ws_.dynamics.bias_force(first_.v_forces, options_.gravity, ws_.gradient);
+    ws_.gradient.noalias() += ws_.dynamics.mass_matrix() * ws_.direction;
+    drives = v.dot(ws_.gradient) - friction - normal;
+  }
+  drives -= ws_.joint_forces.stop_power(c_.middle.q.data(), v.data());
+  friction_work_ = h * std::min(0.0, friction);
+  work_ = h * drives + friction_work_;
 }
 
 void LastingStep::set_end(double h) {

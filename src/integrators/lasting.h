@@ -21,8 +21,10 @@ class LastingStep {
         report_(report),
         first_(ws.event.first) {}
 
-  void begin();                   // with ws.dynamics at the state
-  const char* attempt(double h);  // why it failed; null: it did not
+  void begin();                                            // with ws.dynamics at the state
+  const char* attempt(double h);                           // why it failed; null: it did not
+  double work() const { return work_; }                    // [J] of drives, joint damping and friction in it
+  double friction_work() const { return friction_work_; }  // [J] of that, <= 0
   // The last attempt failed because no finite force keeps the contacts closed, and with what velocity they approach
   // then.
   bool impulsive() const { return impulsive_ == Impulsive::yes; }
@@ -33,6 +35,7 @@ class LastingStep {
  private:
   bool solve_step(double h, SubstepResult& result);
   void store_contacts();
+  void find_work(double h);
   bool prepare_rows();
   void solve_rows(Eigen::Index m);
   bool push_rows(Eigen::Index m);
@@ -56,6 +59,7 @@ class LastingStep {
   StepReport& report_;
   enum class Impulsive { unknown, no, yes } impulsive_ = Impulsive::no;
   Eigen::VectorXd v_approaching_;
+  double work_ = 0, friction_work_ = 0;
   LastingPass& first_;
 };
 

@@ -51,14 +51,18 @@ void record_contacts(Run& run, const std::vector<Contact>& contacts, const StepR
   run.first_contact.push_back(run.contacts.size());
 }
 
-void count(RunTotals& totals, const StepReport& report, double accuracy) {
+void count(RunTotals& totals, const StepReport& report, const StepOptions& options) {
   totals.smallest_step =
       totals.steps == 0 ? report.smallest_step : std::min(totals.smallest_step, report.smallest_step);
   totals.largest_step = std::max(totals.largest_step, report.largest_step);
   totals.steps += report.substeps;
   totals.rejected += report.rejected;
   totals.stages += report.stages;
-  totals.inaccurate += accuracy > 0 && report.error > accuracy ? 1 : 0;
+  const bool coarse = options.integrator == IntegratorType::event
+                          ? report.energy_error > 1
+                          : options.accuracy > 0 && report.error > options.accuracy;
+  totals.inaccurate += coarse ? 1 : 0;
+  totals.energy_gain += report.energy_gain;
 }
 
 std::string describe_failure(const State& state, const StepReport& report) {
@@ -129,6 +133,9 @@ void add_settings(Run& run, const Scene& scene, const std::string& failure) {
     add("impacts", fmt::format("{}, {:.4g} J lost", summary.impacts, summary.energy_lost));
     if (summary.without_collision > 0) add("impacts without collision", fmt::format("{}", summary.without_collision));
     add("other events", fmt::format("{} rests, {} lift-offs", summary.rests, summary.lift_offs));
+    add("rejected tries", fmt::format("{}", totals.rejected));
+    add("steps less accurate than asked for", fmt::format("{}", totals.inaccurate));
+    add("energy gained without work", fmt::format("{:.3g} J", totals.energy_gain));
   }
   add("wall time", fmt::format("{:.3g} s", run.wall_time));
   add("speed", fmt::format("{:.3g} simulated s per s", run.wall_time > 0 ? run.time.back() / run.wall_time : 0.0));
@@ -169,7 +176,7 @@ struct Runner {
     report = step_once(scene.model, scene.control, options, state, workspace);
     stepping += std::chrono::steady_clock::now() - start;
     if (report.converged()) {
-      count(run.totals, report, options.accuracy);
+      count(run.totals, report, options);
       return true;
     }
     run.status = RunStatus::step_failed;

@@ -213,8 +213,8 @@ EventOptions read_event(const TomlReader& contact) {
   EventOptions options;
   const auto table = contact.table("impact");
   if (!table) return options;
-  table->check_keys({"law", "restitution", "touch", "rest_speed", "simultaneous", "accuracy", "max_events", "tolerance",
-                     "max_steps", "directions"});
+  table->check_keys({"law", "restitution", "touch", "rest_speed", "simultaneous", "accuracy", "energy_accuracy",
+                     "max_events", "max_tries", "tolerance", "max_steps", "directions"});
   if (const auto law = table->string("law"))
     table->blame("law", [&] { options.impact.law = impact_law_from_name(*law); });
   if (options.impact.law == ImpactLaw::reflections) options.restitution = 1;  // knows no other
@@ -224,7 +224,9 @@ EventOptions read_event(const TomlReader& contact) {
   reader.set_number("rest_speed", options.rest_speed);
   reader.set_number("simultaneous", options.simultaneous);
   reader.set_number("accuracy", options.accuracy);
+  reader.set_number("energy_accuracy", options.energy_accuracy);
   reader.set_integer("max_events", options.max_events);
+  reader.set_integer("max_tries", options.max_tries);
   reader.set_number("tolerance", options.impact.tolerance);
   reader.set("max_steps", options.impact.max_steps, table->integer("max_steps"));
   reader.set_integer("directions", options.impact.friction_directions);
