@@ -50,6 +50,7 @@ class Discretisation {
   virtual void set_trial(const double* delta) = 0;
   virtual void residual(double* out) = 0;  // nv
   virtual void jacobian(double* out) = 0;  // nv x nv, column-major; entries of different branches are left alone
+  virtual bool symmetric() const = 0;      // the residual is a gradient, its Jacobian a Hessian
   virtual double kinetic_energy() = 0;     // [J]
   virtual void kinetic_gradient(double* out) = 0;  // nv
   // Upper triangles, column-major; entries of dofs on different branches are left alone. (Newton-Euler, second stage:
@@ -99,6 +100,7 @@ class PositionBasedStage final : public Discretisation {
   void set_trial(const double* delta) override;
   void residual(double* out) override;
   void jacobian(double* out) override;
+  bool symmetric() const override { return true; }
   double kinetic_energy() override;
   void kinetic_gradient(double* out) override;
   void kinetic_hessian(double* exact, double* gauss_newton) override;
@@ -139,6 +141,7 @@ class NewtonEulerStage final : public Discretisation {
   void set_trial(const double* delta) override;
   void residual(double* out) override;
   void jacobian(double* out) override;
+  bool symmetric() const override { return false; }
   double kinetic_energy() override;
   void kinetic_gradient(double* out) override;
   void kinetic_hessian(double* exact, double* gauss_newton) override;

@@ -2,29 +2,15 @@
 
 #include <algorithm>
 
+#include "solvers/tree_runs.h"
+
 namespace scree {
-namespace {
-
-// Calls visit(begin, end) for every run of consecutive numbers among k and its ancestors, nearest first.
-template <class Visit>
-inline void for_each_run(const std::vector<int>& parent, const std::vector<int>& first, int k, Visit visit) {
-  for (int a = k; a >= 0;) {
-    const int begin = first[static_cast<size_t>(a)];
-    visit(static_cast<size_t>(begin), static_cast<size_t>(a) + 1);
-    a = parent[static_cast<size_t>(begin)];
-  }
-}
-
-}  // namespace
 
 TreeCholesky::TreeCholesky(std::vector<int> parent)
     : parent_(std::move(parent)),
-      first_(parent_.size()),
+      first_(first_of_runs(parent_)),
       factor_(parent_.size() * parent_.size()),
-      inverse_diagonal_(parent_.size()) {
-  for (size_t k = 0; k < parent_.size(); ++k)
-    first_[k] = k > 0 && parent_[k] == static_cast<int>(k) - 1 ? first_[k - 1] : static_cast<int>(k);
-}
+      inverse_diagonal_(parent_.size()) {}
 
 bool TreeCholesky::factor(const double* upper) {
   const size_t n = parent_.size();
@@ -46,6 +32,7 @@ bool TreeCholesky::factor(const double* upper) {
       double* const target = L + static_cast<size_t>(i) * n;
       for_each_run(parent_, first_, i, [&](size_t begin, size_t end) {
         for (size_t j = begin; j < end; ++j) target[j] -= factor * row[j];
+        products_ += static_cast<long>(end - begin);
       });
     }
   }

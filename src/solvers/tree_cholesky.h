@@ -16,13 +16,15 @@ class TreeCholesky {
   // Factors the matrix whose upper triangle is `upper` (column-major, leading dimension n). False if it is not
   // numerically positive definite: a pivot lost all but 1e-13 of its diagonal entry.
   [[nodiscard]] bool factor(const double* upper);
-  void solve(double* x) const;  // x <- H^-1 x, after a successful factor()
+  void solve(double* x) const;                 // x <- H^-1 x, after a successful factor()
+  long products() const { return products_; }  // of all factorisations so far, as a measure of work
 
  private:
   std::vector<int> parent_;
   std::vector<int> first_;      // the ancestors first_[k] .. k are consecutive numbers
   std::vector<double> factor_;  // column k: row k of L
   std::vector<double> inverse_diagonal_;
+  long products_ = 0;
 };
 
 }  // namespace scree
