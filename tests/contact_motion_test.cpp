@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "scree/simulation.h"
 #include "support/contact_robots.h"
@@ -170,12 +171,14 @@ TEST(ContactMotion, ASlidingBoxStopsAfterTheCoulombDistance) {
               1e-2);
 }
 
-// The two discretisations of a spinning and sliding box differ by O(h).
+// The two discretisations of a spinning and sliding box differ by O(h), with edges of friction so far apart that few
+// steps pass from one to the next (of 16 the orders are 0.44 and 1.37).
 TEST(ContactMotion, BothDiscretisationsConvergeToEachOther) {
   const Model model = load("box");
   CoulombOptions law;
   law.depth = 1e-2;
   law.friction = 0.5;
+  law.directions = 6;
   const auto end = [&](IntegratorType integrator, double dt) {
     Simulation s(model, on_slope(model, law), options_of(integrator, Dissipation::effective, dt));
     Eigen::VectorXd q = model.neutral_position(), v = Eigen::VectorXd::Zero(6);
@@ -320,7 +323,8 @@ TEST(ContactMotion, APointStaysFromTheDepthWhereTheLawCarriesItsWeight) {
         Simulation s(model, on_slope(model, law), options_of(integrator, Dissipation::contact, 0.005));
         s.set_state(Vec3(0, -ratio * law.depth, 0), Vec3::Zero());
         ASSERT_TRUE(s.step().converged());
-        const double sum = Eigen::Map<const Eigen::VectorXd>(s.state().contact_weights.data(), 6).sum();
+        const std::vector<double>& w = s.state().contact_weights;
+        const double sum = std::accumulate(w.begin(), w.end(), 0.0);
         if (ratio > 1) {
           // a gap of 1e-10 J is a velocity of 1e-10 J / (m g h), for 1 kg, as the ground counts it
           EXPECT_LE(std::abs(s.state().v(1)), 4e-9);

@@ -521,11 +521,11 @@ TEST(TwoStages, BothSolversEndAtTheSameState) {
   EXPECT_GE(same, all - all / 20);  // a problem that is not convex may have two minima
 }
 
-// Moved along the ground and turned by 60 degrees, a symmetry of the friction pyramid, a step is the same step.
+// Moved along the ground and turned by 90 degrees, a symmetry of the friction pyramid, a step is the same step.
 TEST(TwoStages, StepsDoNotDependOnWhereTheyAreTaken) {
   const test::ContactRobot robot("robosimian-spatial");
   test::Random random(906);
-  const Quat turn(Eigen::AngleAxisd(std::acos(0.5), Vec3::UnitZ()));
+  const Quat turn(Eigen::AngleAxisd(std::acos(0.0), Vec3::UnitZ()));
   const Vec3 shift(12, -7, 0);
   for (int k = 0; k < 10; ++k)
     for (const IntegratorType integrator : kTwoStages) {

@@ -202,7 +202,7 @@ void add_impact(CLI::App& app, Action& action) {
       ->check(CLI::Range(1, 1024))
       ->type_name("T");
   flags->directions_given =
-      verb->add_option("--directions", flags->directions, "Edges of the friction cone in space, 3 to 64 (8)")
+      verb->add_option("--directions", flags->directions, "Edges of the friction cone in space, 3 to 64 (16)")
           ->check(whole_number())
           ->type_name("K");
   flags->tolerance_given = verb->add_option("--tolerance", flags->tolerance,

@@ -34,6 +34,10 @@ class ContactLaw {
   // The vertices in the axes of the contact frame, moments about the surface point. 3-D laws leave moments zero.
   virtual void vertices(const ContactGeometry& geometry, Eigen::Ref<Wrenches> out) const = 0;
 
+  // Where a point can be moved along x and z of the contact frame alone, as in a planar model, these vertices do all
+  // that the others could. Empty: all of them.
+  virtual std::vector<int> vertices_in_plane() const { return {}; }
+
   // False: the moments are zero everywhere, which makes steps cheaper.
   virtual bool has_moments() const { return true; }
 
@@ -60,7 +64,7 @@ class ContactLaw {
 // contact frame.                                                                                        theory (8.2)
 struct CoulombOptions {
   double friction = 0.7;            // >= 0, mu; at most 100
-  int directions = 6;               // >= 3 and at most 64
+  int directions = 16;              // >= 3 and at most 64; between two of them friction is cos(pi/directions) of mu
   int exponent = 3;                 // 2, 3 or 4: p
   double depth = 0.015;             // > 0 [m] where a point carries its share of the weight: c = share / depth^p
   std::optional<double> stiffness;  // > 0 [N/m^p] c itself, in place of `depth`
@@ -74,7 +78,7 @@ std::shared_ptr<const ContactLaw> make_coulomb(const CoulombOptions& options);
 // corners x ((2 rings + 1) directions + 2) vertices, at most 512.                             theory (8.13) to (8.16)
 struct PatchOptions {
   double friction = 0.7;            // as CoulombOptions
-  int directions = 6;               // likewise
+  int directions = 16;              // likewise
   int exponent = 3;                 // likewise
   double depth = 0.015;             // likewise: c = share / depth^p
   std::optional<double> stiffness;  // likewise

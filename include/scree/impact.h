@@ -60,7 +60,7 @@ struct ImpactOptions {
   double tie = 1e-10;              // >= 0, relative, of gs-max
   long max_steps = 10'000'000;     // >= 1: work budget of an iterated law
   bool supplement_bounds = false;  // also evaluate the repaired bounds of the 2017 supplement, theory (13.22)
-  int friction_directions = 8;     // >= 3, of the polygon that stands for the friction cone in space (in the plane: 2)
+  int friction_directions = 16;    // 3 to 64, of the polygon inscribed in the friction cone in space (in the plane: 2)
   std::vector<int> order = {};     // of `sequential`: contacts in the order tried, cyclically; empty: 0, 1, 2, ...
   void validate(const ImpactProblem& problem) const;  // throws InputError
 };

@@ -36,8 +36,8 @@ struct OutcomeOptions {
   // >= 0 [sqrt(J)], epsilon of Algorithm 2: a last increment of epsilon/(3 psi) for all contacts ends trajectories that
   // had no more increments. 0: Algorithm 1.
   double closing = 0;
-  int friction_directions = 8;  // >= 3, in space
-  double separated = 1e-10;     // in [1e-14, 1e-3]: Jn_i v >= -separated |Jn_i|_{M^-1} |v_0|_M does not approach
+  int friction_directions = 16;  // 3 to 64, in space
+  double separated = 1e-10;      // in [1e-14, 1e-3]: Jn_i v >= -separated |Jn_i|_{M^-1} |v_0|_M does not approach
   std::uint64_t seed = 1;
   int threads = 1;   // >= 1; the result does not depend on it
   long paths = 200;  // >= 0, velocities of so many trajectories after every increment, the first ones

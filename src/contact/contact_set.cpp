@@ -29,17 +29,48 @@ void tangents(const V3<double>& n, V3<double>& t1, V3<double>& t2, double& spin)
   spin = -along / length;
 }
 
+// Do all points move within planes that hold x and z of every contact frame? Joints turn about one axis and slide
+// across it, the ground is made of planes along it.
+bool moves_in_plane(const Model& model, const Environment& environment) {
+  constexpr double kRounding = 1e-12;
+  const Tree& tree = model.tree();
+  Kinematics<double> kin(tree);
+  const Eigen::VectorXd q = model.neutral_position(), rest = Eigen::VectorXd::Zero(model.nv());
+  forward_kinematics(tree, q.data(), rest.data(), kin);
+  V3<double> axis = {0, 0, 0};
+  for (const Twist<double>& xi : kin.xi)
+    if (dot(xi.w, xi.w) > 0) axis = (1 / std::sqrt(dot(xi.w, xi.w))) * xi.w;
+  if (!(dot(axis, axis) > 0)) return false;
+  for (const Node& node : tree.nodes)
+    if (has_chart(node)) return false;
+  for (const Twist<double>& xi : kin.xi) {
+    const V3<double> off = cross(axis, xi.w);
+    if (dot(off, off) > kRounding * kRounding || std::abs(dot(axis, xi.v)) > kRounding) return false;
+  }
+  for (const Solid& solid : environment.solids()) {
+    const auto* plane = std::get_if<GroundPlane>(&solid.shape);
+    if (!plane) return false;
+    V3<double> t1, t2;
+    double spin = 0;
+    tangents(to_v3(plane->normal), t1, t2, spin);
+    if (std::abs(dot(axis, t1)) > kRounding || std::abs(dot(axis, to_v3(plane->normal))) > kRounding) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 ContactSet::ContactSet(const Model& model, const ContactWorld& world)
     : model_(model),
       tree_(model.tree()),
       world_(world),
-      vertices_(world.law->vertex_count()),
+      used_(moves_in_plane(model, world.environment) ? world.law->vertices_in_plane() : std::vector<int>{}),
+      vertices_(used_.empty() ? world.law->vertex_count() : static_cast<int>(used_.size())),
       dimension_(world.law->has_moments() ? 6 : 3),
       reach_(world.law->reach()),
       slot_of_(world.pair_count(), -1),
-      weights_(vertices_) {
+      offered_(6, world.law->vertex_count()),
+      weights_(world.law->vertex_count()) {
   // All at once in the ground, the quadratic program would fill a gigabyte.
   constexpr size_t kMostWeights = 6000;
   if (world.points.size() * static_cast<size_t>(vertices_) > kMostWeights)
@@ -180,7 +211,12 @@ void ContactSet::evaluate(const Kinematics<double>& kin, size_t s) {
   slot.geometry.depth = slot.depth;
   slot.geometry.R_CB = to_eigen(transpose(R_WC) * kin.R[static_cast<size_t>(slot.node)]);
   const Eigen::Index first = static_cast<Eigen::Index>(s) * vertices_;
-  world_.law->vertices(slot.geometry, local_.middleCols(first, vertices_));
+  if (used_.empty()) {
+    world_.law->vertices(slot.geometry, local_.middleCols(first, vertices_));
+  } else {
+    world_.law->vertices(slot.geometry, offered_);
+    for (int j = 0; j < vertices_; ++j) local_.col(first + j) = offered_.col(used_[static_cast<size_t>(j)]);
+  }
   local_.middleCols(first, vertices_) *= slot.scale;
   if (!first_order_) learn(s);
   for (int j = 0; j < vertices_; ++j) {
@@ -242,7 +278,12 @@ void ContactSet::add_jacobian(const Kinematics<double>& kin, const Eigen::Vector
     const V3<double> moment = W.m - cross(slot.surface, W.f);  // about the surface point
     const M3<double> R_WC = {slot.t1, slot.t2, slot.n};
     const Eigen::Index first = static_cast<Eigen::Index>(s) * vertices_;
-    weights_ = w.segment(first, vertices_);
+    if (used_.empty()) {
+      weights_ = w.segment(first, vertices_);
+    } else {
+      weights_.setZero();
+      for (int j = 0; j < vertices_; ++j) weights_(used_[static_cast<size_t>(j)]) = w(first + j);
+    }
     ContactLaw::Derivative change;
     if (first_order_) {
       change = world_.law->derivative(slot.geometry, weights_);

@@ -17,7 +17,7 @@ class ContactSet {
   ContactSet(const Model& model, const ContactWorld& world);
 
   int size() const { return static_cast<int>(slots_.size()); }  // slots
-  int vertex_count() const { return vertices_; }                // per slot
+  int vertex_count() const { return vertices_; }                // per slot; those the law needs for this model
   int weight_count() const { return size() * vertices_; }       // entries of w
   size_t all_weights() const { return world_.pair_count() * static_cast<size_t>(vertices_); }
 
@@ -129,6 +129,7 @@ class ContactSet {
   const Model& model_;
   const Tree& tree_;
   const ContactWorld& world_;
+  std::vector<int> used_;  // of the vertices the law offers; empty: all
   int vertices_, dimension_;
   double reach_;
   double weight_ = 0, share_of_weight_ = 0;  // [N]
@@ -137,7 +138,8 @@ class ContactSet {
   std::vector<Wrench<double>> wrenches_;  // vertices in world axes about the origin, by slot
   // Vertices in the contact frames, by slot; zeroth order: those at `learnt_depth`, and their slopes since.
   Wrenches local_, learnt_, slope_;
-  Eigen::VectorXd weights_;  // of one slot
+  Wrenches offered_;         // by the law, to one slot
+  Eigen::VectorXd weights_;  // of one slot, of all that the law offers
   std::vector<int> active_;
   std::vector<double> sizes_;   // of the vertices, at the last `hold`
   std::vector<double> scales_;  // by pair, of the next scaled selection

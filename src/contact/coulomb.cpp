@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "math/polygon.h"
 #include "scree/contact.h"
 #include "scree/error.h"
 
@@ -13,8 +14,8 @@ class Coulomb final : public ContactLaw {
  public:
   explicit Coulomb(const CoulombOptions& options) : options_(options), edges_(3, options.directions) {
     for (int j = 0; j < options.directions; ++j) {
-      const double angle = 2 * M_PI * j / options.directions;
-      edges_.col(j) << options.friction * std::cos(angle), options.friction * std::sin(angle), 1;
+      const PolygonCorner t = polygon_corner(j, options.directions);
+      edges_.col(j) << options.friction * t.x, options.friction * t.y, 1;
     }
   }
 
@@ -26,6 +27,8 @@ class Coulomb final : public ContactLaw {
     out.topRows<3>() = magnitude * edges_;
     out.bottomRows<3>().setZero();
   }
+
+  std::vector<int> vertices_in_plane() const override { return {0, options_.directions / 2}; }  // along x, and back
 
   bool has_moments() const override { return false; }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "math/polygon.h"
 #include "scree/contact.h"
 #include "scree/error.h"
 
@@ -51,9 +52,8 @@ class Patch final : public ContactLaw {
     for (int i = -rings; i <= rings; ++i) {
       const double alpha = i * M_PI / (2 * (rings + 1));
       for (int j = 0; j < o.directions; ++j, ++m) {
-        const double angle = 2 * M_PI * j / o.directions;
-        friction_.col(m) << mu * std::cos(alpha) * std::cos(angle), mu * std::cos(alpha) * std::sin(angle),
-            mu * lambda * std::sin(alpha);
+        const PolygonCorner t = polygon_corner(j, o.directions);
+        friction_.col(m) << mu * std::cos(alpha) * t.x, mu * std::cos(alpha) * t.y, mu * lambda * std::sin(alpha);
       }
     }
     if (lambda > 0) friction_.rightCols<2>() << 0, 0, 0, 0, mu * lambda, -mu * lambda;

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <numbers>
 #include <numeric>
 
+#include "math/polygon.h"
 #include "scree/error.h"
 
 namespace scree {
@@ -26,11 +25,9 @@ ContactLcp::ContactLcp(const ImpactProblem& problem, int friction_directions, co
                                  m_, k_, size(true), kMaxSize));
   D_.resize(t_, k_);
   for (int k = 0; k < k_; ++k) {
-    const double angle = 2 * std::numbers::pi * k / k_;
-    if (t_ == 1)
-      D_(0, k) = k == 0 ? 1 : -1;
-    else
-      D_.col(k) << std::cos(angle), std::sin(angle);
+    const PolygonCorner d = polygon_corner(k, k_);
+    D_(0, k) = d.x;
+    if (t_ == 2) D_(1, k) = d.y;
   }
 
   Eigen::MatrixXd J(impulses(), problem.dofs());

@@ -315,51 +315,36 @@ void multiply_transposed(const double* A, const double* B, int rows, int count, 
     }
 }
 
-// Factors dG/ddelta and finds the quadratic model of K by the forces of the active contacts: Y = d delta/df, and the
-// matrix Q of the model by their weights. False: singular.
+// Factors dG/ddelta, which `differentiate` has left, and finds the quadratic model of K by the forces of the active
+// contacts: Y = d delta/df, and the matrix Q of the model by their weights, held. False: singular.
 bool model_of_forces(Stage& s) {
   Impl& ws = s.ws;
   ContactScratch& c = ws.contact;
-  differentiate(s, ws.delta, c.w);
-  if (!ws.tree_lu.factor(ws.jacobian.data())) return false;
+  const bool symmetric = s.dynamics.symmetric() && c.set.active().empty();
+  if (!(symmetric ? ws.tree_lu.factor_symmetric(ws.jacobian.data()) : ws.tree_lu.factor(ws.jacobian.data())))
+    return false;
   const int columns = c.columns();
   auto Y = c.Y();
   c.set.force_rows(s.dynamics.trial(), Y.data());
   ws.tree_lu.solve(Y.data(), columns);
-  auto S = c.S();
+  const int D = c.set.dimension(), V = c.set.vertex_count(), count = static_cast<int>(c.set.active().size());
+  c.quadratic.resize(count, V, D);
+  double* const S = c.quadratic.S();
   if (s.options.dissipation == Dissipation::contact) {
     auto U = c.U.topRows(3 * c.set.size());
     c.set.velocity_rows(s.dynamics, U);
     c.UY().noalias() = U.lazyProduct(Y);
-    multiply_transposed(c.UY().data(), c.UY().data(), 3 * c.set.size(), columns, S.data());
+    multiply_transposed(c.UY().data(), c.UY().data(), 3 * c.set.size(), columns, S);
   } else {
     if (s.options.dissipation == Dissipation::total)
       s.dynamics.kinetic_hessian(ws.jacobian.data(), ws.gauss_newton.data());
     const Eigen::MatrixXd& metric = s.options.dissipation == Dissipation::total ? ws.gauss_newton : c.metric;
     multiply_by_tree_matrix(ws.model.tree(), metric, Y.data(), columns, c.KY().data());
-    multiply_transposed(Y.data(), c.KY().data(), ws.model.nv(), columns, S.data());
+    multiply_transposed(Y.data(), c.KY().data(), ws.model.nv(), columns, S);
   }
-  // Q = E^T S E, E the vertices of each slot
-  const int D = c.set.dimension(), V = c.set.vertex_count(), count = static_cast<int>(c.set.active().size());
-  auto Q = c.Q_active();
-  for (int y = 0; y < count; ++y) {
-    const auto E_y = c.set.vertices(c.set.active()[static_cast<size_t>(y)]);
-    for (int x = 0; x <= y; ++x) {
-      const auto E_x = c.set.vertices(c.set.active()[static_cast<size_t>(x)]);
-      for (int j = 0; j < V; ++j) {
-        for (int d = 0; d < D; ++d) {
-          double sum = 0;
-          for (int e = 0; e < D; ++e) sum += S(x * D + d, y * D + e) * E_y(e, j);
-          c.SE(d) = sum;
-        }
-        for (int i = 0; i < V; ++i) {
-          double sum = 0;
-          for (int d = 0; d < D; ++d) sum += E_x(d, i) * c.SE(d);
-          Q(x * V + i, y * V + j) = Q(y * V + j, x * V + i) = sum;
-        }
-      }
-    }
-  }
+  for (int x = 0; x < count; ++x)
+    Eigen::Map<Eigen::MatrixXd>(c.quadratic.E(x), D, V) = c.set.vertices(c.set.active()[static_cast<size_t>(x)]);
+  c.quadratic.update(kHold);
   return true;
 }
 
@@ -422,22 +407,27 @@ bool iterate(Stage& s, SubstepResult& result) {
     add_contacts(s);
     c.set.hold(c.w);
     c.set.find_active();
-    if (!model_of_forces(s)) return false;
+    differentiate(s, ws.delta, c.w);
     const Residual residual = residual_of(ws.gradient, tolerance(s), ws);
     result.residual = residual.largest;
     if (!std::isfinite(residual.largest)) return false;
+    if (residual.small && c.set.active().empty()) {  // no forces to choose
+      result.optimality = 0;
+      return (k == 0 || kinetic_energy(s) <= most) && within_chart(ws.model.tree(), s.dynamics.trial());
+    }
+    if (!model_of_forces(s)) return false;
     ws.direction = ws.gradient;
     ws.tree_lu.solve(ws.direction.data());
     const double K = slope_of_weights(s);
     const double gap = result.optimality = active_gap(c);
     const int W = c.active_weights();
-    auto Q = c.Q_active();
     const auto g = c.g_active.head(W);
     const auto w = c.w_active.head(W);
-    if (k == 0) {  // without contact forces K would be this; another branch of G = 0 has far more
-      c.Qdw.head(W).noalias() = Q * w;
-      most = kSameBranch * (K - g.dot(w) + 0.5 * w.dot(c.Qdw.head(W))) + kGap;
-    }
+    auto Qw = c.Qdw.head(W);
+    Qw.setZero();
+    c.quadratic.add_product(w.data(), Qw.data());
+    if (k == 0)  // without contact forces K would be this; another branch of G = 0 has far more
+      most = kSameBranch * (K - g.dot(w) + 0.5 * w.dot(Qw)) + kGap;
     if (residual.small && gap <= largest_gap(s, K))
       return K <= most && within_chart(ws.model.tree(), s.dynamics.trial());
     if (k == kMostIterations) return false;
@@ -445,15 +435,11 @@ bool iterate(Stage& s, SubstepResult& result) {
     ++result.outer;
 
     if (W > 0) {
-      const double hold = kHold * Q.diagonal().maxCoeff();
-      Q.diagonal().array() += hold;
-      c.g_held.head(W) = g;
-      c.g_held.head(W).noalias() -= Q * w;
+      c.g_held.head(W) = g - Qw;
       c.w_trial.head(W) = w;
       result.qp_iterations +=
-          c.qp.solve(static_cast<int>(c.set.active().size()), V, Q.data(), c.g_held.data(), c.w_trial.data())
+          c.qp.solve(static_cast<int>(c.set.active().size()), V, c.quadratic, c.g_held.data(), c.w_trial.data())
               .iterations;
-      Q.diagonal().array() -= hold;
     }
     for (int x = 0; x < std::ssize(c.set.active()); ++x) {
       const int slot = c.set.active()[static_cast<size_t>(x)];

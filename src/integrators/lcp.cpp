@@ -80,7 +80,7 @@ void choose_tangents(const Impl& ws, const Kinematics<double>& kin, Slot& slot) 
     slot.tangent[0] = std::cos(angle) * t1 + std::sin(angle) * t2;
     slot.tangents = 1;
   }
-  slot.directions = slot.tangents == 2 ? LcpScratch::kDirections : 2 * slot.tangents;
+  slot.directions = slot.tangents == 2 ? static_cast<int>(ws.lcp.polygon.cols()) : 2 * slot.tangents;
 }
 
 Slot describe(const Impl& ws, const Kinematics<double>& kin, size_t point, size_t solid, const V3<double>& c,
@@ -135,14 +135,10 @@ int add_violated(const Problem& p) {
 }
 
 // Direction k of a slot's unknowns, 0: n, 1...: d_k, as a combination of its columns n, t1, t2.
-constexpr double kDiagonal = 0.70710678118654752440;
-constexpr double kRing[LcpScratch::kDirections][2] = {
-    {1, 0},  {kDiagonal, kDiagonal},   {0, 1},  {-kDiagonal, kDiagonal},
-    {-1, 0}, {-kDiagonal, -kDiagonal}, {0, -1}, {kDiagonal, -kDiagonal}};
-Vec3 direction(const Slot& slot, int k) {
+Vec3 direction(const LcpScratch& lcp, const Slot& slot, int k) {
   if (k == 0) return Vec3::UnitX();
   if (slot.tangents == 1) return Vec3(0, k == 1 ? 1 : -1, 0);
-  return Vec3(0, kRing[k - 1][0], kRing[k - 1][1]);
+  return Vec3(0, lcp.polygon(0, k - 1), lcp.polygon(1, k - 1));
 }
 
 // u = u_free + G p, p = h f the impulses, G = J (h^2 A)^-1 J^T.                                        theory (12.5)
@@ -180,13 +176,13 @@ void assemble(const Problem& p) {
       block.topLeftCorner(1 + i.tangents, 1 + j.tangents) =
           i.scale * j.scale * G.block(i.column, j.column, 1 + i.tangents, 1 + j.tangents);
       for (int l = 0; l <= j.directions; ++l) {
-        const Vec3 column = block * direction(j, l);
-        for (int k = 0; k <= i.directions; ++k) M(i.unknown + k, j.unknown + l) = direction(i, k).dot(column);
+        const Vec3 column = block * direction(c, j, l);
+        for (int k = 0; k <= i.directions; ++k) M(i.unknown + k, j.unknown + l) = direction(c, i, k).dot(column);
       }
     }
     Vec3 u = Vec3::Zero();
     u.head(1 + i.tangents) = i.scale * (c.u.segment(i.column, 1 + i.tangents) + Vec3::Map(i.turn).head(1 + i.tangents));
-    for (int k = 0; k <= i.directions; ++k) q(i.unknown + k) = direction(i, k).dot(u);
+    for (int k = 0; k <= i.directions; ++k) q(i.unknown + k) = direction(c, i, k).dot(u);
     q(i.unknown) -= i.scale * allowed(p, i.gap) / p.h;
     if (i.directions == 0) continue;
     const int lambda = i.unknown + 1 + i.directions;
@@ -203,7 +199,7 @@ void apply_forces(const Problem& p) {
   LcpScratch& c = p.lcp;
   for (const Slot& slot : c.slots) {
     Vec3 impulse = Vec3::Zero();
-    for (int k = 0; k <= slot.directions; ++k) impulse += c.z(slot.unknown + k) * direction(slot, k);
+    for (int k = 0; k <= slot.directions; ++k) impulse += c.z(slot.unknown + k) * direction(c, slot, k);
     c.f.segment(slot.column, 1 + slot.tangents) = (slot.scale / p.h) * impulse.head(1 + slot.tangents);
   }
   p.ws.delta = p.ws.trial_delta;

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "integrators/workspace.h"
+#include "math/polygon.h"
 #include "scree/error.h"
 
 namespace scree {
@@ -202,6 +203,13 @@ StepWorkspace::Impl::Impl(const Model& m, const ContactWorld& w)
       v_rate(m.nv(), 4) {
   before.body_rates.resize(m.bodies().size());
   lcp.slot_of.resize(w.pair_count(), -1);
+  w.event.impact.validate({});
+  const int directions = w.event.impact.friction_directions;
+  lcp.polygon.resize(2, directions);
+  for (int k = 0; k < directions; ++k) {
+    const PolygonCorner d = polygon_corner(k, directions);
+    lcp.polygon.col(k) << d.x, d.y;
+  }
 }
 
 ContactScratch::ContactScratch(const Model& model, const ContactWorld& world)
@@ -228,7 +236,6 @@ void ContactScratch::reserve() {
   const Eigen::Index columns = capacity_ * set.dimension(), nv = Z.rows();
   Y_.resize(nv * columns);
   KY_.resize(std::max<Eigen::Index>(nv, rows) * columns);
-  S_.resize(columns * columns);
   f.resize(columns);
   y.resize(columns);
   w_active.resize(weights);

@@ -44,17 +44,15 @@ struct ContactScratch {
   Rows Y() { return {Y_.data(), metric.rows(), columns()}; }     // d delta/df = A^-1 J^T
   Rows KY() { return {KY_.data(), metric.rows(), columns()}; }   // the metric of K times Y
   Rows UY() { return {KY_.data(), 3 * set.size(), columns()}; }  // Dissipation::contact: velocities by f
-  Dense S() { return {S_.data(), columns(), columns()}; }        // Y^T KY
-  Dense Q_active() { return {Q_.data(), active_weights(), active_weights()}; }
+  FactoredMatrix quadratic;                                      // Q = E^T S E by the vertices E, S = Y^T KY
   Eigen::VectorXd f, y, w_active, g_active;
-  Eigen::Matrix<double, 6, 1> SE;
   Dense Q() { return {Q_.data(), set.weight_count(), set.weight_count()}; }
   Dense Q_held() { return {Q_held_.data(), set.weight_count(), set.weight_count()}; }
   Dense UZ() { return {UZ_.data(), 3 * set.size(), set.weight_count()}; }
 
  private:
   int capacity_ = 0;  // slots
-  Eigen::VectorXd Q_, Q_held_, UZ_, Y_, KY_, S_;
+  Eigen::VectorXd Q_, Q_held_, UZ_, Y_, KY_;
 };
 
 // Scratch of ne-lcp: the pairs of point and solid that take part in a step, and their complementarity problem.
@@ -66,14 +64,14 @@ struct LcpScratch {
     V3<double> surface, n;  // the surface point, relative to the origin of the kinematics
     V3<double> tangent[2];  // along which it can be moved
     int tangents;           // how many of them: 0, 1 or 2
-    int directions;         // of friction: 0, 2 or kDirections
+    int directions;         // of friction: 0, 2 or those of the polygon
     int column, unknown;    // its first ones
     double scale;           // [sqrt(kg)] of its impulses
     double turn[3];  // [m/s] of lasting contacts: by what n and tangents turning changes the velocities along them
   };
-  static constexpr int kDirections = 8;
   void reserve(int nv);  // for the slots there are
 
+  Eigen::Matrix2Xd polygon;  // directions of friction in space
   std::vector<Slot> slots;
   std::vector<int> slot_of;  // by pair, -1: none
   int columns = 0, unknowns = 0;

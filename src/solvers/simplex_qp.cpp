@@ -86,18 +86,102 @@ void project_capped_simplex(double* w, int size) {
   for (int j = 0; j < size; ++j) w[j] = std::max(w[j] - largest - t, 0.0);
 }
 
+// --- factored matrices
+
+void FactoredMatrix::resize(int blocks, int size, int rank) {
+  blocks_ = blocks, size_ = size, rank_ = rank, n_ = blocks * size;
+  const auto grow = [](std::vector<double>& x, int count) {
+    if (x.size() < static_cast<size_t>(count)) x.resize(static_cast<size_t>(count));
+  };
+  grow(S_, blocks * rank * blocks * rank);
+  grow(E_, n_ * rank);
+  grow(diagonal_, n_);
+  grow(columns_, n_ * n_);
+  grow(product_, blocks * rank);
+  known_.resize(std::max(known_.size(), static_cast<size_t>(n_)));
+}
+
+void FactoredMatrix::update(double shift_of_largest) {
+  const int rows = blocks_ * rank_;
+  double largest = 0;
+  for (int j = 0; j < n_; ++j) {
+    const int first = (j / size_) * rank_;
+    const double *const e = E_.data() + j * rank_, *const block = S_.data() + first * rows + first;
+    double sum = 0;
+    for (int c = 0; c < rank_; ++c)
+      for (int r = 0; r < rank_; ++r) sum += e[r] * block[c * rows + r] * e[c];
+    diagonal_[static_cast<size_t>(j)] = sum;
+    largest = std::max(largest, sum);
+  }
+  for (int j = 0; j < n_; ++j) diagonal_[static_cast<size_t>(j)] += shift_of_largest * largest;
+  std::fill_n(known_.begin(), n_, 0);
+}
+
+// E^T (S E e_j) + shift e_j
+const double* FactoredMatrix::column(int j) {
+  double* const out = columns_.data() + static_cast<std::ptrdiff_t>(j) * n_;
+  if (known_[static_cast<size_t>(j)]) return out;
+  known_[static_cast<size_t>(j)] = 1;
+  const int rows = blocks_ * rank_;
+  const double *const e = E_.data() + j * rank_, *const block = S_.data() + (j / size_) * rank_ * rows;
+  double* const product = product_.data();
+  for (int r = 0; r < rows; ++r) product[r] = block[r] * e[0];
+  for (int c = 1; c < rank_; ++c)
+    for (int r = 0; r < rows; ++r) product[r] += block[c * rows + r] * e[c];
+  const double* vertex = E_.data();
+  for (int b = 0, i = 0; b < blocks_; ++b)
+    for (int k = 0; k < size_; ++k, ++i, vertex += rank_) {
+      double sum = 0;
+      for (int r = 0; r < rank_; ++r) sum += vertex[r] * product[b * rank_ + r];
+      out[i] = sum;
+    }
+  out[j] = diagonal_[static_cast<size_t>(j)];
+  return out;
+}
+
+bool FactoredMatrix::usable() const {
+  // |Q_ij|^2 <= Q_ii Q_jj
+  return can_be_added(diagonal_.data(), n_) && can_be_added(S_.data(), blocks_ * rank_ * blocks_ * rank_);
+}
+
+void FactoredMatrix::add_product(const double* w, double* out) {
+  for (int j = 0; j < n_; ++j) {
+    if (w[j] == 0) continue;
+    const double* const q = column(j);
+    for (int i = 0; i < n_; ++i) out[i] += q[i] * w[j];
+  }
+}
+
+namespace {
+
+class DenseMatrix final : public SimplexMatrix {
+ public:
+  DenseMatrix(const double* Q, int n) : Q_(Q), n_(n) {}
+  const double* column(int j) override { return Q_ + static_cast<std::ptrdiff_t>(j) * n_; }
+  double diagonal(int j) const override { return Q_[static_cast<std::ptrdiff_t>(j) * n_ + j]; }
+  bool usable() const override { return can_be_added(Q_, static_cast<Eigen::Index>(n_) * n_); }
+
+ private:
+  const double* Q_;
+  int n_;
+};
+
+}  // namespace
+
+// --- the method
+
 struct SimplexQp::Problem {
   int blocks, size, n;
-  const double* Q;
+  SimplexMatrix& Q;
   const double* g;
-  const double* column(int j) const { return Q + static_cast<std::ptrdiff_t>(j) * n; }
-  double diagonal(int j) const { return column(j)[j]; }
+  const double* column(int j) const { return Q.column(j); }
+  double diagonal(int j) const { return Q.diagonal(j); }
 };
 
 void SimplexQp::reserve(int blocks, int n) {
   const auto size = static_cast<size_t>(n), count = static_cast<size_t>(blocks);
   if (size > gradient_.size()) {
-    for (std::vector<double>* v : {&gradient_, &root_, &direction_, &right_, &size_, &column_}) v->resize(size);
+    for (std::vector<double>* v : {&gradient_, &root_, &direction_, &right_, &size_}) v->resize(size);
     reduced_.resize(size * size);
     free_.resize(size);
     variable_.resize(size);
@@ -207,22 +291,15 @@ bool SimplexQp::find_direction(const Problem& problem, const double* w) {
   // Lower triangle of Z'QZ, right side -Z'y.
   for (int k = 0; k < m; ++k) {
     const int j = variable[k], q = pivot[j / problem.size];
-    const double* column = problem.column(j);
-    double diagonal = problem.diagonal(j);
-    x[k] = -y[j];
-    if (q >= 0) {
-      const double* const other = problem.column(q);
-      for (int i = 0; i < problem.n; ++i) column_.data()[i] = column[i] - other[i];
-      column = column_.data();
-      diagonal += problem.diagonal(q);
-      x[k] += y[q];
-    }
+    const double *const column = problem.column(j), *const other = q >= 0 ? problem.column(q) : nullptr;
+    const auto entry = [&](int i) { return other ? column[i] - other[i] : column[i]; };
     double* const h = H + static_cast<std::ptrdiff_t>(k) * m;
     for (int a = k; a < m; ++a) {
       const int i = variable[a], p = pivot[i / problem.size];
-      h[a] = p >= 0 ? column[i] - column[p] : column[i];
+      h[a] = p >= 0 ? entry(i) - entry(p) : entry(i);
     }
-    size[k] = diagonal;
+    size[k] = problem.diagonal(j) + (other ? problem.diagonal(q) : 0);
+    x[k] = other ? y[q] - y[j] : -y[j];
   }
 
   // L D L' x = right side; the diagonal keeps 1/D.
@@ -301,12 +378,18 @@ bool SimplexQp::advance(const Problem& problem, double* w) {
 
 SimplexQpReport SimplexQp::solve(int blocks, int block_size, const double* Q, const double* g, double* w,
                                  const SimplexQpOptions& options) {
+  DenseMatrix dense(Q, blocks * block_size);
+  return solve(blocks, block_size, dense, g, w, options);
+}
+
+SimplexQpReport SimplexQp::solve(int blocks, int block_size, SimplexMatrix& Q, const double* g, double* w,
+                                 const SimplexQpOptions& options) {
   assert(blocks >= 0 && block_size >= 1);
   const Problem problem{blocks, block_size, blocks * block_size, Q, g};
   const Eigen::Index n = problem.n;
   SimplexQpReport report;
   report.violation = infinity;
-  if (!can_be_added(Q, n * n) || !can_be_added(g, n) || !can_be_added(w, n)) return report;
+  if (!Q.usable() || !can_be_added(g, n) || !can_be_added(w, n)) return report;
 
   reserve(blocks, problem.n);
   if (std::all_of(g, g + n, [](double x) { return x == 0; })) std::fill_n(w, n, 0.0);  // f >= 0 = f(0)

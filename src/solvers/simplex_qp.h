@@ -7,6 +7,7 @@
 // the problem grows beyond all before it.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 namespace scree {
@@ -26,11 +27,46 @@ struct SimplexQpReport {
   double violation = 0;
 };
 
+// A symmetric positive semidefinite matrix, n x n. Only columns of variables that have been above 0 are asked for.
+class SimplexMatrix {
+ public:
+  virtual ~SimplexMatrix() = default;
+  virtual const double* column(int j) = 0;  // n numbers, valid as long as the matrix is
+  virtual double diagonal(int j) const = 0;
+  virtual bool usable() const = 0;  // finite, and so are sums of its entries
+};
+
+// Q = E^T S E + shift: S of `rank` rows a block, symmetric; E block diagonal, with `size` columns of `rank` numbers a
+// block, as where block b gives forces, the columns of E_b are the vertices of a polytope and S is what a quadratic
+// model knows of forces. A column costs size blocks rank products, found when first asked for, so the price of vertices
+// that no force needs is that of their gradient. Allocates only when it grows beyond all before.
+class FactoredMatrix final : public SimplexMatrix {
+ public:
+  // The caller fills S and the E of all blocks, then calls update().
+  void resize(int blocks, int size, int rank);
+  double* S() { return S_.data(); }                                   // column-major, blocks * rank rows
+  double* E(int block) { return E_.data() + block * size_ * rank_; }  // column-major, rank rows
+  void update(double shift_of_largest);  // shift: that part of the largest diagonal entry of E^T S E
+
+  const double* column(int j) override;
+  double diagonal(int j) const override { return diagonal_[static_cast<std::size_t>(j)]; }
+  bool usable() const override;
+  void add_product(const double* w, double* out);  // out += Q w
+
+ private:
+  int blocks_ = 0, size_ = 0, rank_ = 0, n_ = 0;
+  std::vector<double> S_, E_, diagonal_, columns_, product_;
+  std::vector<char> known_;
+};
+
 class SimplexQp {
  public:
-  // Q: n x n, symmetric positive semidefinite, column-major. n = blocks * block_size. w: warm start (any finite
-  // numbers, projected first) on entry, solution on exit: w >= 0 exactly, block sums <= 1 up to rounding. Input that
-  // is not finite, or whose magnitudes add up to infinity, leaves w as it is and is reported as not converged.
+  // n = blocks * block_size. w: warm start (any finite numbers, projected first) on entry, solution on exit: w >= 0
+  // exactly, block sums <= 1 up to rounding. Input that is not finite, or whose magnitudes add up to infinity, leaves w
+  // as it is and is reported as not converged.
+  SimplexQpReport solve(int blocks, int block_size, SimplexMatrix& Q, const double* g, double* w,
+                        const SimplexQpOptions& options = {});
+  // Q: column-major.
   SimplexQpReport solve(int blocks, int block_size, const double* Q, const double* g, double* w,
                         const SimplexQpOptions& options = {});
 
@@ -50,7 +86,6 @@ class SimplexQp {
   std::vector<int> pivot_;                           // of block b: the variable its sum determines, -1 if not tight
   std::vector<int> variable_;                        // of reduced variable i
   std::vector<double> reduced_, right_, size_;       // equations of an active set; what their diagonal is made of
-  std::vector<double> column_;
 };
 
 // Nearest point of { w >= 0, sum w <= 1 } to w, in place. A point of the set (up to rounding of the sum) stays as it
