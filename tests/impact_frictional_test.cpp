@@ -500,7 +500,11 @@ ImpactProblem flat_box(double mass = 1) {
   p.Jt.resize(8, 6);
   for (int k = 0; k < 4; ++k) {
     const Vector3d r(k % 2 ? half.x() : -half.x(), k / 2 ? half.y() : -half.y(), -half.z());
-    const auto row = [&](const Vector3d& e) { return (VectorXd(6) << e, r.cross(e)).finished().transpose(); };
+    const auto row = [&](const Vector3d& e) -> Eigen::RowVectorXd {
+      Eigen::RowVectorXd velocity(6);
+      velocity << e.transpose(), r.cross(e).transpose();
+      return velocity;
+    };
     p.Jn.row(k) = row(Vector3d::UnitZ());
     p.Jt.row(2 * k) = row(Vector3d::UnitX());
     p.Jt.row(2 * k + 1) = row(Vector3d::UnitY());
@@ -525,26 +529,28 @@ TEST(AnitescuPotra, AFlatBoxEndsAndIsSearchedCompletely) {
   }
 }
 
-// Contacts whose friction differs share the load as they like: a continuum of velocities with very many corners.
-TEST(AnitescuPotra, ASearchWithoutEndEndsWithItsBudget) {
+// Contacts whose friction differs share the load as they like. Searched completely within some 200 nodes, in part with
+// 100.
+TEST(AnitescuPotra, ASearchEndsWithItsBudget) {
   ImpactProblem p = flat_box();
   p.mu << 0.2, 0.3, 0.4, 0.5;
   p.v << 3, 1, -1, 0, 0, 0.5;
   ImpactOptions options = law(ImpactLaw::anitescu_potra);
   options.friction_directions = 8;  // 40 unknowns; more than 64 are not enumerated
   long calls = 0, last = 0;
-  ImpactSearch search{.max_nodes = 300};
+  ImpactSearch search{.max_nodes = 100};
   search.progress = [&](long done, long most) {
     ++calls;
     last = done;
-    EXPECT_EQ(most, 300);
+    EXPECT_EQ(most, 100);
     return true;
   };
   const ImpactOutcomes all = all_impact_outcomes(p, options, search);
   EXPECT_FALSE(all.complete);
-  EXPECT_LE(all.nodes, 301);
-  EXPECT_GE(calls, 4);
-  EXPECT_EQ(last, 256);
+  EXPECT_EQ(all.nodes, 101);
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(last, 64);
+  EXPECT_TRUE(all_impact_outcomes(p, options).complete);
   ASSERT_GE(all.outcomes.size(), 1u);
   for (const ImpactResult& r : all.outcomes) expect_complementary(p, r, "some of them");
   EXPECT_THROW(all_impact_outcomes(p, options, {.max_nodes = 0}), InputError);
