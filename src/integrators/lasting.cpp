@@ -85,8 +85,9 @@ void LastingStep::find_work(double h) {
     for (int k = 1; k <= slot.tangents; ++k) friction += lcp.f(slot.column + k) * J.col(slot.column + k).dot(v);
   }
   double drives;
-  if (options_.explicit_pd) {
-    const Control& control = ws_.control_at(control_, state_.time + 0.5 * h);
+  const Control& control = ws_.control_at(control_, state_.time + 0.5 * h);
+  const bool limp = control.kp.isZero(0) && control.kd.isZero(0) && control.torque.isZero(0);
+  if (options_.explicit_pd || limp) {
     ws_.joint_forces.explicit_force(control, c_.middle.q.data(), v.data(), ws_.force.data());
     drives = v.dot(ws_.force);
   } else {  // what was applied, from the equation of motion: forces at the end of the step are their average over it
