@@ -145,7 +145,7 @@ inline constexpr int kPassiveModels = static_cast<int>(std::size(kAllModels));
 // wants all of them.
 inline EventScene random_passive_scene(Random& random, int model_number, int law_number) {
   const std::string name = kAllModels[model_number % kPassiveModels];
-  Model model = load_urdf(SCREE_SOURCE_DIR "/models/" + name + ".urdf");
+  Model model = load_urdf(source_dir() + "/models/" + name + ".urdf");
   const Control limp(model);
   EventScene scene{name, std::move(model), {}, limp, {}, {}};
   ContactWorld& world = scene.world;
