@@ -81,8 +81,8 @@ struct StepOptions {
   int max_halvings = 12;    // >= 0, how often one step may be halved: smallest substep dt / 2^n
   double max_turn = 0.5;    // in (0, 1] [rad], a body predicted to turn more in one substep: halve it first
   // Integrators that estimate their error (ne-nmdp2, pbd-nmdp2):
-  double accuracy = 3e-5;  // in [0, 1] [m], largest estimated error of a substep, root mean square over the mass of the
-                           // robot, theory (9.7); a substep that exceeds it is halved. 0: whatever dt leads to
+  double accuracy = 3e-5;  // in [0, 1] [m], largest estimated error of a substep, root mean square over the mass of any
+                           // body, theory (9.7); a substep that exceeds it is halved. 0: whatever dt leads to
   // Integrators with contact:
   Dissipation dissipation = Dissipation::effective;
   ContactSolver solver = ContactSolver::newton;

@@ -4,19 +4,27 @@
 namespace scree {
 namespace {
 
-// The rates of [R | p] that v stands for.
-void body_rate(const Twist<double>& V, const M3<double>& R, const V3<double>& p, M3<double>& R_rate,
-               V3<double>& p_rate) {
-  R_rate = {cross(V.w, R.x), cross(V.w, R.y), cross(V.w, R.z)};
-  p_rate = V.v + cross(V.w, p);
-}
-
 // The twist of a body when every dof moves its subtree with the rate given.
 Twist<double> twist_of(const Tree& tree, const Kinematics<double>& kin, size_t node, const double* rates) {
   Twist<double> V = {{0, 0, 0}, {0, 0, 0}};
   for (int a = tree.last_dof[node]; a >= 0; a = tree.dof_parent[static_cast<size_t>(a)])
     V += rates[a] * kin.xi[static_cast<size_t>(a)];
   return V;
+}
+
+// The rate of its transform then.
+BodyRate body_rate(const Tree& tree, const Kinematics<double>& kin, size_t node, const double* rates) {
+  const Twist<double> V = twist_of(tree, kin, node, rates);
+  const M3<double>& R = kin.R[node];
+  return {{cross(V.w, R.x), cross(V.w, R.y), cross(V.w, R.z)}, V.v + cross(V.w, kin.p[node])};
+}
+
+BodyRate operator*(double a, const BodyRate& b) { return {a * b.R, a * b.p}; }
+BodyRate operator-(const BodyRate& a, const BodyRate& b) { return {a.R - b.R, a.p - b.p}; }
+BodyRate& operator+=(BodyRate& a, const BodyRate& b) {
+  a.R += b.R;
+  a.p += b.p;
+  return a;
 }
 
 // Rates of delta as velocities: the same, but those of a chart are measured along the body's axes, J(chart)^T rate.
@@ -40,12 +48,12 @@ bool Discretisation::divide_by_mass(double* x) { return solve_mass_matrix(tree_,
 PositionBasedStage::PositionBasedStage(const Model& model)
     : Discretisation(model),
       start_(tree_),
-      coast_R_(tree_.nodes.size()),
-      coast_p_(tree_.nodes.size()),
+      coasting_(tree_.nodes.size()),
       inertia_(tree_),
       motion_(tree_),
       unused_(static_cast<size_t>(tree_.nv * tree_.nv)),
       pass_(tree_),
+      rate_defect_(tree_.nodes.size()),
       bending_(model.nv()) {}
 
 void PositionBasedStage::start_at(const State& state, double h, const Vec3& gravity) {
@@ -67,12 +75,10 @@ void PositionBasedStage::begin(const State& state, double h, const Vec3& gravity
   start_at(state, h, gravity);
   two_stages_ = false;
   for (size_t i = 0; i < tree_.nodes.size(); ++i) {
-    if (!state.body_rates.empty()) {
-      coast_R_[i] = to_m3(state.body_rates[i].leftCols<3>());
-      coast_p_[i] = to_v3(state.body_rates[i].col(3));
-    } else {  // no history yet: the twist that v stands for
-      body_rate(twist_of(tree_, start_, i, state.v.data()), start_.R[i], start_.p[i], coast_R_[i], coast_p_[i]);
-    }
+    if (!state.body_rates.empty())
+      coasting_[i] = {to_m3(state.body_rates[i].leftCols<3>()), to_v3(state.body_rates[i].col(3))};
+    else  // no history yet: what v stands for
+      coasting_[i] = body_rate(tree_, start_, i, state.v.data());
   }
   set_targets();
 }
@@ -82,8 +88,10 @@ void PositionBasedStage::begin(const State& state, double h, const Vec3& gravity
 void PositionBasedStage::begin_first(const State& state, double h, const Vec3& gravity) {
   start_at(state, kGamma * h, gravity);
   two_stages_ = true;
-  for (size_t i = 0; i < tree_.nodes.size(); ++i)
-    body_rate(twist_of(tree_, start_, i, state.v.data()), start_.R[i], start_.p[i], coast_R_[i], coast_p_[i]);
+  for (size_t i = 0; i < tree_.nodes.size(); ++i) {
+    coasting_[i] = body_rate(tree_, start_, i, state.v.data());
+    rate_defect_[i] = (kGamma - 1) * coasting_[i];
+  }
   set_targets();
   find_bending(state);
   joint_rest_ = (0.5 * h_ * h_) * bending_;
@@ -108,14 +116,11 @@ bool PositionBasedStage::begin_second(const double* unwanted) {
   Eigen::VectorXd& rates = moved_;  // free until the next trial
   if (!find_rates(rates)) return false;
   for (size_t i = 0; i < tree_.nodes.size(); ++i) {
-    M3<double> R_rate, R_unwanted;
-    V3<double> p_rate, p_unwanted;
-    body_rate(twist_of(tree_, trial_, i, rates.data()), trial_.R[i], trial_.p[i], R_rate, p_rate);
-    body_rate(twist_of(tree_, trial_, i, unwanted), trial_.R[i], trial_.p[i], R_unwanted, p_unwanted);
-    coast_R_[i] += time * (by_h * (R_rate - coast_R_[i]) - R_unwanted);
-    coast_p_[i] += time * (by_h * (p_rate - coast_p_[i]) - p_unwanted);
-    motion_.target_R[i] += time * R_rate;
-    motion_.target_p[i] += time * p_rate;
+    const BodyRate rate = body_rate(tree_, trial_, i, rates.data());
+    rate_defect_[i] += rate;
+    coasting_[i] += time * (by_h * (rate - coasting_[i]) - body_rate(tree_, trial_, i, unwanted));
+    motion_.target_R[i] += time * rate.R;
+    motion_.target_p[i] += time * rate.p;
   }
   for (int a = 0; a < tree_.nv; ++a) coast_(a) += time * (by_h * (rates(a) - coast_(a)) - unwanted[a]);
   rest_ = joint_rest_ = time * rates;
@@ -135,16 +140,23 @@ bool PositionBasedStage::find_rates(Eigen::VectorXd& rates) {
 // Where the bodies would go by themselves: T^ = (pose at rest) + h (field they coast with).               theory (4.2)
 void PositionBasedStage::set_targets() {
   for (size_t i = 0; i < tree_.nodes.size(); ++i) {
-    inertia_.target_R[i] = motion_.target_R[i] + h_ * coast_R_[i];
-    inertia_.target_p[i] = motion_.target_p[i] + h_ * coast_p_[i];
+    inertia_.target_R[i] = motion_.target_R[i] + h_ * coasting_[i].R;
+    inertia_.target_p[i] = motion_.target_p[i] + h_ * coasting_[i].p;
   }
 }
 
 void PositionBasedStage::set_trial(const double* delta) {
   std::copy(delta, delta + tree_.nv, delta_.begin());
-  moved_ = delta_ - rest_;
+  moved_ = delta_ - joint_rest_;
   forward_kinematics(tree_, q_, delta, trial_);
   objective_ = accumulate(tree_, trial_, inertia_);
+}
+
+// Bodies go along straight lines of the space of matrices, so their rates are compared there: a body that turns at a
+// constant rate has a defect, and does lag behind.
+void PositionBasedStage::rate_defect(std::vector<BodyRate>& out) {
+  for (size_t i = 0; i < tree_.nodes.size(); ++i)
+    out[i] = rate_defect_[i] - (kGamma / h_) * body_rate(tree_, trial_, i, moved_.data());
 }
 
 void PositionBasedStage::residual(double* out) { gradient(tree_, trial_, inertia_, out); }
@@ -210,7 +222,13 @@ bool PositionBasedStage::accept(State& state) {
 // --- Newton-Euler ----------------------------------------------------------------------------------------------------
 
 NewtonEulerStage::NewtonEulerStage(const Model& model)
-    : Discretisation(model), pass_(tree_), twists_(tree_), v_(static_cast<size_t>(tree_.nv)), vdot_(v_), v_coast_(v_) {}
+    : Discretisation(model),
+      pass_(tree_),
+      twists_(tree_),
+      v_(static_cast<size_t>(tree_.nv)),
+      vdot_(v_),
+      v_coast_(v_),
+      rate_defect_(model.nv()) {}
 
 void NewtonEulerStage::begin(const State& state, double h, const Vec3& gravity) {
   q_ = state.q.data();
@@ -225,10 +243,12 @@ void NewtonEulerStage::begin(const State& state, double h, const Vec3& gravity) 
 
 void NewtonEulerStage::begin_first(const State& state, double h, const Vec3& gravity) {
   begin(state, kGamma * h, gravity);
+  rate_defect_ = (kGamma - 1) * coast_;
 }
 
 bool NewtonEulerStage::begin_second(const double* unwanted) {
   const double time = h_ / kGamma - h_;
+  rate_defect_ += moved_ / h_;
   to_body_axes(tree_, trial_, unwanted, v_.data());  // v_ is free until the next trial
   for (size_t a = 0; a < v_.size(); ++a) v_coast_[a] += time * (vdot_[a] - v_[a]);
   for (int a = 0; a < tree_.nv; ++a) coast_(a) += time * ((moved_(a) / h_ - coast_(a)) / h_ - unwanted[a]);
@@ -245,6 +265,12 @@ void NewtonEulerStage::set_trial(const double* delta) {
   for (size_t a = 0; a < v_.size(); ++a) vdot_[a] = (v_[a] - v_coast_[a]) / h_;
   newton_euler_pass<Depth::forces>(tree_, trial_, v_.data(), vdot_.data(), gravity_, pass_);
   has_derivatives_ = false;
+}
+
+// Rates are integrated as they are: what turns at a constant rate has no defect.
+void NewtonEulerStage::rate_defect(std::vector<BodyRate>& out) {
+  coast_ = rate_defect_ - (kGamma / h_) * moved_;  // free at the end of the step
+  for (size_t i = 0; i < tree_.nodes.size(); ++i) out[i] = body_rate(tree_, trial_, i, coast_.data());
 }
 
 // Trial poses that a line search rejects need forces only.

@@ -21,6 +21,11 @@ namespace scree {
 
 constexpr double kGamma = 1 - 0.70710678118654752440;  // of the two-stage scheme: 1 - 1/sqrt(2)
 
+struct BodyRate {  // of the transform [R | p] of a body
+  M3<double> R;
+  V3<double> p;
+};
+
 class Discretisation {
  public:
   explicit Discretisation(const Model& model)
@@ -45,6 +50,10 @@ class Discretisation {
   [[nodiscard]] virtual bool begin_second(const double* unwanted) = 0;
   // Moves to q_n (+) delta. Everything below speaks of this pose.
   virtual void set_trial(const double* delta) = 0;
+  // Of two stages, at the end of the second: by how much the rates of the stages do not lie on a line,
+  //   rate_1 - (1 - kGamma) rate_n - kGamma rate_2,
+  // as rates of the body transforms. Each discretisation compares the rates that it integrates.          theory (9.7)
+  virtual void rate_defect(std::vector<BodyRate>& out) = 0;
   virtual void residual(double* out) = 0;  // nv
   virtual void jacobian(double* out) = 0;  // nv x nv, column-major; entries of different branches are left alone
   virtual bool symmetric() const = 0;      // the residual is a gradient, its Jacobian a Hessian
@@ -64,8 +73,8 @@ class Discretisation {
   const double* start() const { return q_; }  // q_n
   // A displacement to start the search at: where the bodies coast to, more or less.
   void coasting(Eigen::VectorXd& delta) const { delta = rest_ + h_ * coast_; }
-  const Eigen::VectorXd& moved() const { return moved_; }  // delta - rest
-  // The same as the joints see it, to the order of the scheme: (delta - joint_rest)/h is the rate of delta.
+  // What joints and contacts see of the motion, to the order of the scheme: moved/h is the rate of delta.  theory (9.4)
+  const Eigen::VectorXd& moved() const { return moved_; }  // delta - joint_rest
   const Eigen::VectorXd& joint_rest() const { return joint_rest_; }
   const Eigen::VectorXd& joint_coast() const { return coast_; }
   // x <- M^-1 x at the trial pose, rotors included. False: M is singular.
@@ -93,6 +102,7 @@ class PositionBasedStage final : public Discretisation {
   void begin_first(const State& state, double h, const Vec3& gravity) override;
   [[nodiscard]] bool begin_second(const double* unwanted) override;
   void set_trial(const double* delta) override;
+  void rate_defect(std::vector<BodyRate>& out) override;
   void residual(double* out) override;
   void jacobian(double* out) override;
   bool symmetric() const override { return true; }
@@ -114,14 +124,14 @@ class PositionBasedStage final : public Discretisation {
   void find_bending(const State& state);
   [[nodiscard]] bool find_rates(Eigen::VectorXd& rates);
   Kinematics<double> start_;
-  std::vector<M3<double>> coast_R_;  // the field of velocities the bodies coast with
-  std::vector<V3<double>> coast_p_;
+  std::vector<BodyRate> coasting_;          // the field of velocities the bodies coast with
   PositionBased<double> inertia_, motion_;  // motion_: the same term with T^ = the pose at rest and no gravity, so K
   double objective_ = 0;
   std::vector<double> unused_;
   // Second order only.
   bool two_stages_ = false;
   NewtonEulerPass<double> pass_;
+  std::vector<BodyRate> rate_defect_;  // without the second stage
   Eigen::VectorXd bending_;  // M^-1 C(q_n, v_n): how joint rates differ from those of the straight paths of the bodies
 };
 
@@ -134,6 +144,7 @@ class NewtonEulerStage final : public Discretisation {
   void begin_first(const State& state, double h, const Vec3& gravity) override;
   [[nodiscard]] bool begin_second(const double* unwanted) override;
   void set_trial(const double* delta) override;
+  void rate_defect(std::vector<BodyRate>& out) override;
   void residual(double* out) override;
   void jacobian(double* out) override;
   bool symmetric() const override { return false; }
@@ -152,6 +163,7 @@ class NewtonEulerStage final : public Discretisation {
   V3<double> gravity_{};
   std::vector<double> v_, vdot_;  // along the body's own axes for charts
   std::vector<double> v_coast_;
+  Eigen::VectorXd rate_defect_;  // without the second stage
   bool has_derivatives_ = false;
 };
 

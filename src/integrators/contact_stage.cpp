@@ -77,6 +77,8 @@ void differentiate(Stage& s, const Eigen::VectorXd& delta, const Eigen::VectorXd
   ws.jacobian.triangularView<Eigen::StrictlyLower>() += ws.joint_hessian.transpose();
   if (ws.contact.metric_wanted) {  // K of Dissipation::effective: the implicit system without contact   theory (8.4)
     ws.contact.metric = 0.5 * (ws.jacobian + ws.jacobian.transpose());
+    ws.contact.turning.noalias() = ws.contact.metric * s.dynamics.moved();
+    ws.contact.turning.noalias() -= ws.jacobian * s.dynamics.moved();
     ws.contact.metric_wanted = false;
   }
   ws.contact.set.add_jacobian(s.dynamics.trial(), w, ws.jacobian.data());
@@ -145,6 +147,14 @@ bool project(Stage& s, Eigen::VectorXd& delta, const Eigen::VectorXd& w, Substep
   return true;
 }
 
+// K of Dissipation::effective and its gradient, into c.momentum, where the joints have moved by `moved`.   theory (8.4)
+double effective_energy(ContactScratch& c, const Eigen::VectorXd& moved) {
+  c.momentum.noalias() = c.metric * moved;
+  const double K = 0.5 * c.momentum.dot(moved) + c.turning.dot(moved);
+  c.momentum += c.turning;
+  return K;
+}
+
 // K at the pose of the last `evaluate`.                                                                   theory (8.4)
 double kinetic_energy(Stage& s) {
   ContactScratch& c = s.ws.contact;
@@ -156,8 +166,7 @@ double kinetic_energy(Stage& s) {
     case Dissipation::total:
       return s.dynamics.kinetic_energy();
     case Dissipation::effective:
-      c.momentum.noalias() = c.metric * s.dynamics.moved();
-      return 0.5 * c.momentum.dot(s.dynamics.moved());
+      return effective_energy(c, s.dynamics.moved());
   }
   return 0;
 }
@@ -367,8 +376,7 @@ double slope_of_weights(Stage& s) {
       c.momentum.noalias() -= ws.gauss_newton.selfadjointView<Eigen::Upper>() * ws.direction;
       K = s.dynamics.kinetic_energy();
     } else {
-      c.momentum.noalias() = c.metric * ws.trial_delta;
-      K = 0.5 * c.momentum.dot(ws.trial_delta);
+      K = effective_energy(c, ws.trial_delta);
     }
     y = c.Y().transpose().lazyProduct(c.momentum);
   }

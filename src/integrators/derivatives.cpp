@@ -110,7 +110,7 @@ class Differentiator {
  private:
   // What (10.1) is made of at a pose.
   struct Parts {
-    VectorXd G, slope;  // slope: grad K
+    VectorXd G, slope, turning;  // slope: grad K
     MatrixXd J, B, metric;
   };
 
@@ -229,6 +229,7 @@ class Differentiator {
       dynamics().coasting(coasting);
       without_contact(coasting, out.G, &jacobian_);
       out.metric = 0.5 * (jacobian_ + jacobian_.transpose());
+      out.turning = (out.metric - jacobian_) * dynamics().moved();
     }
     without_contact(delta, out.G, all ? &out.J : nullptr);
     set_.evaluate(dynamics().trial());
@@ -251,7 +252,7 @@ class Differentiator {
         dynamics().kinetic_gradient(out.slope.data());
         break;
       case Dissipation::effective:
-        out.slope = out.metric * dynamics().moved();
+        out.slope = out.metric * dynamics().moved() + out.turning;
         break;
     }
   }

@@ -1,5 +1,6 @@
 // Steps with contact by the non-convex maximal dissipation principle: backward Euler as published, theory section 8,
 // and two stages of second order, theory section 9.
+#include <algorithm>
 #include <cmath>
 
 #include "integrators/contact_stage.h"
@@ -17,17 +18,22 @@ bool accept(Discretisation& dynamics, State& state, Impl& ws) {
   return true;
 }
 
-// Root mean square over the robot's mass of the displacement that `e` stands for.                        theory (9.7)
-double mean_displacement(const Tree& tree, const Kinematics<double>& kin, const Eigen::VectorXd& e) {
-  double mass = 0, sum = 0;
-  for (size_t i = 0; i < tree.nodes.size(); ++i) {
-    Twist<double> V = {{0, 0, 0}, {0, 0, 0}};
-    for (int a = tree.last_dof[i]; a >= 0; a = tree.dof_parent[static_cast<size_t>(a)])
-      V += e(a) * kin.xi[static_cast<size_t>(a)];
-    sum += dot(V, world_second_moment(tree.nodes[i].S, kin.R[i], kin.p[i]) * V);
-    mass += tree.nodes[i].S.m;
+// The largest of the bodies' displacements by `rates` in unit time, each the root mean square over its mass.
+// theory (9.7)
+double largest_displacement(const Tree& tree, const std::vector<BodyRate>& rates) {
+  double largest = 0;
+  for (size_t i = 0; i < rates.size(); ++i) {
+    const SecondMoment<double>& S = tree.nodes[i].S;
+    if (!(S.m > 0)) continue;
+    const M3<double>& R = rates[i].R;
+    const V3<double>& p = rates[i].p;
+    // tr(E S E^T), E = [R | p]
+    const V3<double> first = S.b.x * R.x + S.b.y * R.y + S.b.z * R.z;
+    const double turned = S.A.xx * dot(R.x, R.x) + S.A.yy * dot(R.y, R.y) + S.A.zz * dot(R.z, R.z) +
+                          2 * (S.A.xy * dot(R.x, R.y) + S.A.xz * dot(R.x, R.z) + S.A.yz * dot(R.y, R.z));
+    largest = std::max(largest, turned / S.m + 2 * dot(p, first) / S.m + dot(p, p));
   }
-  return std::sqrt(sum / mass);
+  return std::sqrt(largest);
 }
 
 }  // namespace
@@ -53,7 +59,6 @@ SubstepResult substep_nmdp2(Discretisation& dynamics, const Control& control, co
   ContactStage first{dynamics, ws.control_at(control, state.time + kGamma * h), options, true, ws};
   if (!solve(first, state.contact_weights, result)) return result;
   ws.record_stage();
-  ws.rates = (ws.delta - dynamics.joint_rest()) / dynamics.h() - (1 - kGamma) * dynamics.joint_coast();
 
   // Second stage, up to t + h: without the accelerations of contacts that carried no such load before,
   // or that would leap.                                                                          theory (9.3), (9.10)
@@ -68,9 +73,9 @@ SubstepResult substep_nmdp2(Discretisation& dynamics, const Control& control, co
   ws.record_stage();
 
   // Local error: the step's quadrature of the rates against the one of third order.                      theory (9.7)
-  ws.rates -= (kGamma / dynamics.h()) * (ws.delta - dynamics.joint_rest());
-  ws.rates *= h * (1 / (6 * kGamma * (1 - kGamma)) - (1 - kGamma));
-  result.error = kErrorScale * mean_displacement(ws.model.tree(), dynamics.trial(), ws.rates);
+  constexpr double kShare = 1 / (6 * kGamma * (1 - kGamma)) - (1 - kGamma);
+  dynamics.rate_defect(ws.rate_defect);
+  result.error = kErrorScale * h * kShare * largest_displacement(ws.model.tree(), ws.rate_defect);
   if (ws.accuracy > 0 && !(result.error <= ws.accuracy)) {
     result.inaccurate = true;
     return result;

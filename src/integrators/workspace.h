@@ -32,6 +32,7 @@ struct ContactScratch {
   Eigen::VectorXd u;                               // 3 rows a slot
   Eigen::VectorXd delta_trial, momentum;           // nv
   Eigen::MatrixXd metric;                          // nv x nv: of Dissipation::effective
+  Eigen::VectorXd turning;                         // nv: what the metric lacks of A^T times the motion
   bool metric_wanted = false;                      // at the next factorisation
   Eigen::MatrixXd Z, HZ;                           // nv x weights
   Eigen::MatrixXd U;                               // 3 rows a slot, nv columns
@@ -129,7 +130,8 @@ struct StepWorkspace::Impl {
   Control moving_control;
 
   // second order
-  Eigen::VectorXd unwanted, rates;    // by delta
+  Eigen::VectorXd unwanted;           // by delta
+  std::vector<BodyRate> rate_defect;  // by body
   std::vector<double> stage_weights;  // by pair, at the end of the first stage
   double accuracy = 0;                // [m] asked for of the substep at hand; 0: any
 
