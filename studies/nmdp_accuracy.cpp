@@ -7,8 +7,8 @@
 #include <limits>
 #include <mutex>
 #include <numbers>
-#include <random>
 
+#include "draw.h"
 #include "robot_runs.h"
 #include "rows.h"
 #include "scree/kinematics.h"
@@ -22,17 +22,6 @@ constexpr double kNudge = 1e-6, kLargestGrowth = 10;  // [m] and [m/s] rms over 
 constexpr double kNudgeStep = 5e-4;                   // [s]
 constexpr int kTries = 5;                             // seeds a place in the set may use up
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
-
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : bits_(seed) {}
-  double uniform(double low, double high) {  // the same on every platform, unlike std::uniform_real_distribution
-    return low + (high - low) * (static_cast<double>(bits_() >> 11) * 0x1p-53);
-  }
-
- private:
-  std::mt19937_64 bits_;
-};
 
 // Root mean square over the mass of the distance between two poses of a model: the norm of theory (9.7).
 double distance(const Model& model, const Eigen::VectorXd& a, const Eigen::VectorXd& b) {
@@ -55,43 +44,10 @@ struct Kind {
 };
 
 Scene empty_scene(const StudyContext& context, const Kind& kind) {
-  Model model = load_urdf(context.data / "models" / (std::string(kind.model) + ".urdf"));
-  Scene scene{.file = {},
-              .title = kind.name,
-              .model = model,
-              .import_report = {},
-              .options = {},
-              .q0 = model.neutral_position(),
-              .v0 = Eigen::VectorXd::Zero(model.nv()),
-              .control = Control(model),
-              .world = {},
-              .duration = kDuration,
-              .text = {}};
-  scene.options.integrator = IntegratorType::pbd_nmdp2;
+  Scene scene = empty_scene(load_urdf(context.data / "models" / (std::string(kind.model) + ".urdf")));
+  scene.title = kind.name;
+  scene.duration = kDuration;
   return scene;
-}
-
-// A floor whose highest point is `clearance` [m] below the lowest contact point.
-void add_floor(Scene& scene, double clearance, double friction, double depth) {
-  double lowest = std::numeric_limits<double>::infinity();
-  const std::vector<Pose> poses = body_poses(scene.model, scene.q0);
-  for (const ContactPoint& point : scene.model.contact_points())
-    lowest = std::min(lowest, (poses[static_cast<size_t>(point.body.value())] * point.p_B).z() - point.radius);
-  scene.world.environment.add_plane({0, 0, lowest - clearance}, {0, 0, 1});
-  scene.world.points = scene.model.contact_points();
-  CoulombOptions law;
-  law.friction = friction;
-  law.depth = depth;
-  scene.world.law = make_coulomb(law);
-}
-
-void hold_pose(Scene& scene, double kp, double kd) {
-  scene.control.target = scene.q0;
-  for (const Joint& joint : scene.model.joints()) {
-    if (velocity_count(joint.type) != 1) continue;
-    scene.control.kp(joint.v_index) = kp;
-    scene.control.kd(joint.v_index) = kd;
-  }
 }
 
 void draw_slide(Random& random, const StudyContext&, Scene& scene) {

@@ -13,9 +13,9 @@
 namespace scree {
 namespace {
 
-constexpr double kGrid = 0.1;                                          // [s] of a track
-constexpr double kAgreed = 0.01, kGate = 0.05, kGoal = 0.02;           // relative
-constexpr double kInfinite = std::numeric_limits<double>::infinity();  // error of a run that did not finish
+constexpr double kGrid = 0.1;                                 // [s] of a track
+constexpr double kAgreed = 0.01, kGate = 0.05, kGoal = 0.02;  // relative
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 enum class Kind { distance, apex, track, pose };
 
@@ -76,21 +76,6 @@ std::vector<double> values_of(const Quantity& quantity, const RobotRecord& recor
       if (quantity.kind == Kind::pose || values == &record.z)
         track.push_back(value_at(record, *values, k * kGrid) - values->front());
   return track;
-}
-
-double rms(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += value * value;
-  return std::sqrt(sum / static_cast<double>(values.size()));
-}
-
-// |a - truth| / |truth|, root mean square over a track.
-double relative_error(const std::vector<double>& a, const std::vector<double>& truth) {
-  if (a.empty()) return kInfinite;
-  std::vector<double> apart;
-  for (size_t k = 0; k < a.size(); ++k) apart.push_back(a[k] - truth[k]);
-  const double error = rms(apart) / rms(truth);
-  return std::isfinite(error) ? error : kInfinite;
 }
 
 std::string scheme_name(const RobotRun& run) {

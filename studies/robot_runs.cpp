@@ -60,22 +60,6 @@ Robot load_robot(const std::filesystem::path& data, const std::string& name, boo
   return {std::move(model), std::move(world)};
 }
 
-// Simulated time of a batch, counted by all of its threads.
-class Meter {
- public:
-  Meter(const StudyContext& context, double total) : context_(context), total_(total) {}
-  void advance(double time) {
-    const std::lock_guard lock(mutex_);
-    done_ += time;
-    if (!context_.progress(done_, total_)) throw StudyInterrupted();
-  }
-
- private:
-  const StudyContext& context_;
-  std::mutex mutex_;
-  double done_ = 0, total_;
-};
-
 RobotRecord run_robot(const Robot& robot, std::shared_ptr<const Motion> motion, const RobotRun& run, double work_limit,
                       Meter& meter) {
   StepOptions options;
@@ -187,6 +171,12 @@ std::string run_name(const RobotRun& run) {
     name += fmt::format(", accuracy {:.3g} m", run.accuracy);
   if (run.dissipation != Dissipation::contact) name += std::string(", ") + dissipation_name(run.dissipation);
   return name;
+}
+
+void Meter::advance(double work) {
+  const std::lock_guard lock(mutex_);
+  done_ += work;
+  if (!context_.progress(done_, total_)) throw StudyInterrupted();
 }
 
 std::string step_name(double dt) { return fmt::format("{:.4g} ms", 1e3 * dt); }

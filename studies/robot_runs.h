@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,18 @@ std::string step_name(double dt);           // "50 ms"
 std::vector<RobotRecord> run_robots(const StudyContext& context, const std::vector<RobotRun>& runs);
 // One after the other on one thread, for wall times.
 std::vector<RobotRecord> time_robots(const StudyContext& context, const std::vector<RobotRun>& runs);
+
+// Work done by all threads of a study, told to its context. Throws StudyInterrupted.
+class Meter {
+ public:
+  Meter(const StudyContext& context, double total) : context_(context), total_(total) {}
+  void advance(double work);
+
+ private:
+  const StudyContext& context_;
+  std::mutex mutex_;
+  double total_, done_ = 0;
+};
 
 // Calls work(i) for i < count on `jobs` threads; the first exception is thrown again here.
 void for_each_job(int jobs, size_t count, const std::function<void(size_t)>& work);

@@ -73,6 +73,16 @@ double smallest(const std::vector<double>& values) {
                          [](double a, double b) { return std::min(a, b); });
 }
 
+double relative_error(const std::vector<double>& a, const std::vector<double>& truth) {
+  double apart = 0, size = 0;
+  for (size_t k = 0; k < a.size(); ++k) {
+    apart += (a[k] - truth[k]) * (a[k] - truth[k]);
+    size += truth[k] * truth[k];
+  }
+  const double error = std::sqrt(apart / size);
+  return !a.empty() && std::isfinite(error) ? error : std::numeric_limits<double>::infinity();
+}
+
 double log_slope(const std::vector<double>& x, const std::vector<double>& y) {
   std::vector<double> log_x, log_y;
   for (size_t i = 0; i < x.size(); ++i) {

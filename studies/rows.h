@@ -23,6 +23,9 @@ double quantile(std::vector<double> values, double share);
 double largest(const std::vector<double>& values);  // -inf of none
 double smallest(const std::vector<double>& values);
 
+// Root mean square of a - truth over that of truth; infinite of a run that did not finish, whose `a` is empty.
+double relative_error(const std::vector<double>& a, const std::vector<double>& truth);
+
 // Slope of log y over log x by least squares: the observed order of an error.
 double log_slope(const std::vector<double>& x, const std::vector<double>& y);
 double r_squared(const std::vector<double>& x, const std::vector<double>& y);  // of the best straight line

@@ -17,6 +17,7 @@ const std::vector<Study>& studies() {
        study_nmdp_convergence},
       {"nmdp-accuracy", "Global error and work against the accuracy asked for: 50 scenes drawn from seeds",
        study_nmdp_accuracy},
+      {"nmdp-unseen", "The default integrator on 40 motions drawn at random: error at 5 to 50 ms", study_nmdp_unseen},
       {"pbfd-box", "Sliding distance of a box against the friction coefficient (PBFD paper, Fig. 5)", study_pbfd_box},
       {"pbfd-optimizers", "Iterations and time of the optimisers of Table I; steps from random states (Fig. 4)",
        study_pbfd_optimizers},

@@ -39,6 +39,7 @@ StudyResult study_nmdp_stability(const StudyContext& context);
 StudyResult study_nmdp_drop(const StudyContext& context);
 StudyResult study_nmdp_convergence(const StudyContext& context);
 StudyResult study_nmdp_accuracy(const StudyContext& context);
+StudyResult study_nmdp_unseen(const StudyContext& context);
 StudyResult study_pbfd_box(const StudyContext& context);
 StudyResult study_pbfd_optimizers(const StudyContext& context);
 StudyResult study_pbfd_batch(const StudyContext& context);

@@ -22,12 +22,14 @@ TEST(StudyVerb, ListsTheStudies) {
   const Outcome outcome = study({"list"});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.err, "");
-  for (const char* name :
-       {"nmdp-jump",        "nmdp-walk",      "nmdp-table1",     "nmdp-truth",        "nmdp-cost",
-        "nmdp-convergence", "nmdp-accuracy",  "pbfd-box",        "pbfd-optimizers",   "pbfd-chain",
-        "pbfd-batch",       "impact-cradle",  "impact-rack",     "impact-galperin",   "impact-certificate",
-        "event-bounce",     "event-painleve", "event-block-fan", "event-compass-fan", "event-robosimian-step",
-        "conservation"})
+  for (const char* name : {"nmdp-jump",          "nmdp-walk",         "nmdp-table1",
+                           "nmdp-truth",         "nmdp-cost",         "nmdp-convergence",
+                           "nmdp-accuracy",      "nmdp-unseen",       "pbfd-box",
+                           "pbfd-optimizers",    "pbfd-chain",        "pbfd-batch",
+                           "impact-cradle",      "impact-rack",       "impact-galperin",
+                           "impact-certificate", "event-bounce",      "event-painleve",
+                           "event-block-fan",    "event-compass-fan", "event-robosimian-step",
+                           "conservation"})
     EXPECT_NE(outcome.out.find(name), std::string::npos) << name;
 }
 
