@@ -92,14 +92,14 @@ int write_seeds(const fs::path& folder) {
 }
 
 int run(size_t count, std::uint64_t seed, const std::vector<std::string>& names) {
-  size_t total = 0;
+  size_t total = 0, refused = 0;
   for (const Reader& reader : readers()) {
     if (!names.empty() && std::find(names.begin(), names.end(), reader.name) == names.end()) continue;
     const std::vector<std::string> seeds = reader.seeds();
     for (size_t k = 0; k < seeds.size(); ++k)
       if (!reader.read(seeds[k])) {
-        fmt::print(stderr, "{}: seed {} is refused\n", reader.name, k);
-        return 1;
+        fmt::print(stderr, "{}: seed {} is refused: {}\n", reader.name, k, last_refusal());
+        ++refused;
       }
     Mutator mutator(seeds, seed);
     size_t accepted = 0;
@@ -108,7 +108,7 @@ int run(size_t count, std::uint64_t seed, const std::vector<std::string>& names)
     total += seeds.size() + count;
   }
   fmt::print("{} inputs\n", total);
-  return 0;
+  return refused == 0 ? 0 : 1;
 }
 
 }  // namespace

@@ -39,27 +39,28 @@ std::string bytes_of(const fs::path& file) {
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
-// Small files that the inputs may name, and the input itself.
+// Small files that the inputs may name, where they are in the tree, and the input itself beside the scenes.
 class Place {
  public:
   Place() {
-    const fs::path source = source_dir(), data = source / "tests/data";
-    fs::copy(data / "scenes", folder_.path());
-    for (const char* const file : {"models/box.urdf", "models/hopper.urdf", "models/spider-spatial.urdf"})
-      fs::copy(source / file, folder_.path());
-    fs::copy(data / "tetrahedron.obj", folder_.path());
-    folder_.write("sand.toml",
-                  "depths = [0.1]\ninclinations = [0]\nvertices = [[[[0, 0, 9], [1, 0, 9], [0, 1, 9]]]]\n");
-    folder_.write("bend.toml", "[[keyframe]]\nafter = 1\n");
+    const fs::path source = source_dir();
+    fs::create_directories(inside_);
+    fs::copy(source / "tests/data/scenes", inside_, fs::copy_options::recursive);
+    fs::copy(source / "tests/data/tetrahedron.obj", inside_);
+    fs::create_directory(folder_ / "models");
+    for (const char* const model : {"box-planar.urdf", "hopper.urdf"})
+      fs::copy(source / "models" / model, folder_ / "models");
+    put("sand.toml", "depths = [0.1]\ninclinations = [0]\nvertices = [[[[0, 0, 9], [1, 0, 9], [0, 1, 9]]]]\n");
   }
   fs::path put(const std::string& name, std::string_view bytes) const {
-    std::ofstream(folder_ / name, std::ios::binary).write(bytes.data(), std::ssize(bytes));
-    return folder_ / name;
+    std::ofstream(inside_ / name, std::ios::binary).write(bytes.data(), std::ssize(bytes));
+    return inside_ / name;
   }
-  fs::path operator/(const std::string& name) const { return folder_ / name; }
+  fs::path operator/(const std::string& name) const { return inside_ / name; }
 
  private:
   TempFolder folder_;
+  fs::path inside_ = folder_ / "tests/data/scenes";
 };
 
 const Place& place() {
@@ -67,12 +68,15 @@ const Place& place() {
   return there;
 }
 
+std::string refusal;
+
 template <class Read> bool accepts(Read&& read) {
   try {
     read();
     return true;
   } catch (const InputError& error) {
     const std::string what = error.what();
+    refusal = what;
     if (what.empty() || what.find('\n') != std::string::npos) die("refused, but not in one line: " + what);
     return false;
   }
@@ -99,7 +103,7 @@ bool read_height_field(const char* name, std::string_view bytes) {
 }
 
 bool read_motion(std::string_view bytes) {
-  static const Model model = load_urdf(place() / "hopper.urdf");
+  static const Model model = load_urdf(place() / "../../../models/hopper.urdf");
   const fs::path file = place().put("input.toml", bytes);
   return accepts([&] { (void)load_motion(file, model); });
 }
@@ -239,7 +243,7 @@ M = [[1, 0], [0, 1]]
 Jn = [[0, 1]]
 Jt = [[1, 0]]
 v = [1, -1]
-friction = 0.5
+mu = [0.5]
 restitution = 0.5
 )";
 
@@ -257,7 +261,8 @@ const std::vector<Reader>& readers() {
       {"motion", read_motion,
        [] {
          return std::vector<std::string>{
-             "title = \"m\"\nbase = \"planar\"\naxes = \"xz\"\nloop_from = 0\n[groups]\nfeet = [\"foot\"]\n"
+             "title = \"m\"\nbase = \"planar\"\naxes = \"xz\"\npoints = [\"toe\"]\nloop_from = 0\n[groups]\nfeet = "
+             "[\"toe\"]\n"
              "[[keyframe]]\nafter = 0.5\nmove = { feet = [0, 0, 0.01] }\n[[keyframe]]\nafter = 1\n"
              "move = { feet = [0, 0, -0.01] }\n",
              "[[keyframe]]\nafter = 1\n"};
@@ -280,6 +285,8 @@ const std::vector<Reader>& readers() {
   };
   return all;
 }
+
+const std::string& last_refusal() { return refusal; }
 
 const Reader& find_reader(std::string_view name) {
   for (const Reader& reader : readers())

@@ -17,6 +17,7 @@ struct Reader {
 };
 
 const std::vector<Reader>& readers();
+const std::string& last_refusal();                 // what the reader that refused last said
 const Reader& find_reader(std::string_view name);  // ends the process if there is none
 
 }  // namespace scree
