@@ -536,7 +536,7 @@ TEST(AnitescuPotra, ASearchEndsWithItsBudget) {
   p.mu << 0.2, 0.3, 0.4, 0.5;
   p.v << 3, 1, -1, 0, 0, 0.5;
   ImpactOptions options = law(ImpactLaw::anitescu_potra);
-  options.friction_directions = 8;  // 40 unknowns; more than 64 are not enumerated
+  options.friction_directions = 8;  // 40 unknowns
   long calls = 0, last = 0;
   ImpactSearch search{.max_nodes = 100};
   search.progress = [&](long done, long most) {

@@ -189,7 +189,7 @@ TEST(Scene, LongStringsWithDotsAreNotMistakenForKeys) {
   EXPECT_EQ(scene.title.size(), 191u);
 }
 
-// Each key was checked with the whole model: 11 s for as many joints, and 125 s for five times as many.
+// Each key was checked with the whole model: 11 s for as many joints.
 TEST(Scene, ReadsTwentyThousandJoints) {
   constexpr int kLinks = 20000;
   const TempFolder folder;

@@ -21,14 +21,14 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr int kLargestEnumerated = 64;  // unknowns of which all solutions are sought,
-constexpr long kPivots = 100;           // in the mean with so many for a node of the budget
-constexpr long kStages = 4096;          // of a sequence between two reports of progress
-constexpr double kResidual = 1e-10;     // of a solution, relative
-constexpr int kTries = 64;              // covering vectors for larger ones
-constexpr int kAllOrders = 5;           // contacts of which all orders are tried
-constexpr size_t kLongestPath = 1000;   // velocities kept of an impact with many stages
-constexpr double kSame = 1e-8;          // of |v|_M: velocities that count as one outcome
+constexpr int kLargestEnumerated = 128;  // unknowns of which all solutions are sought,
+constexpr long kPivots = 100;            // in the mean with so many for a node of the budget
+constexpr long kStages = 4096;           // of a sequence between two reports of progress
+constexpr double kResidual = 1e-10;      // of a solution, relative
+constexpr int kTries = 64;               // covering vectors for larger ones
+constexpr int kAllOrders = 5;            // contacts of which all orders are tried
+constexpr size_t kLongestPath = 1000;    // velocities kept of an impact with many stages
+constexpr double kSame = 1e-8;           // of |v|_M: velocities that count as one outcome
 
 // --- the complementarity problem, scaled ---
 

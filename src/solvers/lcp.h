@@ -119,8 +119,8 @@ struct LcpSolutionSet {
   size_t bytes = 0;  // at most
   int rejected = 0;  // vertices dropped because their residual was above the tolerance: rounding is not harmless here
 };
-// Depth first over z_i = 0 or w_i = 0, choices that leave no feasible point are cut off by the simplex method. n <= 64.
-// Throws InputError.
+// Depth first over z_i = 0 or w_i = 0, choices that leave no feasible point are cut off by the simplex method. n <=
+// 128. Throws InputError.
 LcpSolutionSet enumerate_lcp_solutions(const Eigen::Ref<const Eigen::MatrixXd>& M,
                                        const Eigen::Ref<const Eigen::VectorXd>& q,
                                        const LcpEnumerationOptions& options = {});

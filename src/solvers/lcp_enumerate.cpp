@@ -26,7 +26,7 @@ constexpr double kPivot = 1e-9;    // entries of the dictionary below that part 
 constexpr double kSame = 1e-7;     // solutions nearer than this are one
 constexpr int kGreedyPivots = 50;  // of one linear program, by the steepest column; then by Bland's rule, which ends
 constexpr int kMaxPivots = 5000;
-constexpr int kLargestProblem = 64;
+constexpr int kLargestProblem = 128;
 constexpr long kNodesBetweenReports = 64;
 
 // The dictionary x_B = b + C x_N of w = M z + q. Variables are 0..n-1: w, n..2n-1: z, 2n: the one of phase one. Columns
