@@ -475,7 +475,7 @@ TEST(AnitescuPotra, PolygonsApproachTheCone) {
 
 TEST(AnitescuPotra, LargeProblemsAreSearchedInPart) {
   Draw draw(16);
-  const ImpactProblem p = draw.problem(60, 20, 1, 1);
+  const ImpactProblem p = draw.problem(60, 40, 1, 1);  // 160 unknowns
   const ImpactOutcomes all = all_impact_outcomes(p, law(ImpactLaw::anitescu_potra));
   EXPECT_FALSE(all.complete);
   ASSERT_GE(all.outcomes.size(), 1u);

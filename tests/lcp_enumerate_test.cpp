@@ -495,7 +495,7 @@ TEST(LcpEnumeration, AFaceThatLooksTheSameIsOneSolution) {
 }
 
 TEST(LcpEnumeration, RefusesWhatItCannotDo) {
-  EXPECT_THROW(enumerate({MatrixXd::Identity(65, 65), VectorXd::Ones(65)}), InputError);
+  EXPECT_THROW(enumerate({MatrixXd::Identity(129, 129), VectorXd::Ones(129)}), InputError);
   EXPECT_THROW(enumerate({MatrixXd::Identity(2, 2), VectorXd::Ones(3)}), InputError);
   EXPECT_THROW(enumerate({NAN * MatrixXd::Identity(2, 2), VectorXd::Ones(2)}), InputError);
   EXPECT_THROW(enumerate({MatrixXd::Identity(2, 2), VectorXd::Ones(2)}, {.max_nodes = 0}), InputError);

@@ -290,7 +290,7 @@ void ContactSet::add_jacobian(const Kinematics<double>& kin, const Eigen::Vector
       change.by_depth *= slot.scale;
       change.by_turn *= slot.scale;
     } else {
-      change.by_depth.noalias() = slope_.middleCols(first, vertices_) * weights_;
+      change.by_depth.noalias() = slope_.middleCols(first, vertices_) * w.segment(first, vertices_);
     }
     if (slot.held) change.by_depth.setZero();
     // How the wrench changes when dof a moves the body, the body's twist xi_a.                            theory (8.6)

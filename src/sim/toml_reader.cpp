@@ -69,7 +69,7 @@ class TomlGuard {
     const size_t key = text_.find_first_not_of(" \t", at_ + 1);
     if (key == std::string_view::npos) return "";
     const unsigned char c = static_cast<unsigned char>(text_[key]);
-    if (std::isalnum(c) || std::string_view("_-\"'[]").find(text_[key]) != std::string_view::npos) return "";
+    if (std::isalnum(c) || std::string_view("_-\"'").find(text_[key]) != std::string_view::npos) return "";
     return fmt::format("a header begins with {}, expected a key", in_quotes(text_.substr(key, 1)));
   }
 

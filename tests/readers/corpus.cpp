@@ -2,7 +2,11 @@
 // scree_readers --write FOLDER: the seeds as files FOLDER/READER/N, for scree_fuzz.
 #include <fmt/format.h>
 
-#include <charconv>
+#include <fcntl.h>
+#include <sanitizer/common_interface_defs.h>
+#include <unistd.h>
+
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -91,6 +95,17 @@ int write_seeds(const fs::path& folder) {
   return 0;
 }
 
+// What is being read, and where it goes if the reader does not survive it.
+constexpr const char* kFatal = "scree_readers.fatal";
+std::string reading;
+
+void keep_fatal() {
+  const int file = open(kFatal, O_CREAT | O_TRUNC | O_WRONLY, 0644);
+  if (file < 0 || write(file, reading.data(), reading.size()) < 0) return;
+  constexpr char kSaid[] = "scree_readers: the input is in scree_readers.fatal\n";
+  if (write(2, kSaid, sizeof kSaid - 1) < 0) return;
+}
+
 int run(size_t count, std::uint64_t seed, const std::vector<std::string>& names) {
   size_t total = 0, refused = 0;
   for (const Reader& reader : readers()) {
@@ -103,7 +118,10 @@ int run(size_t count, std::uint64_t seed, const std::vector<std::string>& names)
       }
     Mutator mutator(seeds, seed);
     size_t accepted = 0;
-    for (size_t k = 0; k < count; ++k) accepted += reader.read(mutator.next()) ? 1 : 0;
+    for (size_t k = 0; k < count; ++k) {
+      reading = mutator.next();
+      accepted += reader.read(reading) ? 1 : 0;
+    }
     fmt::print("{:<10} {:>3} seeds, {} mutations, {} accepted\n", reader.name, seeds.size(), count, accepted);
     total += seeds.size() + count;
   }
@@ -120,5 +138,7 @@ int main(int argc, char** argv) {
     return k < argc ? static_cast<std::uint64_t>(std::strtoull(argv[k], nullptr, 10)) : fallback;
   };
   const std::vector<std::string> names(argv + std::min(argc, 3), argv + argc);
+  __sanitizer_set_death_callback(scree::keep_fatal);
+  std::signal(SIGABRT, [](int) { scree::keep_fatal(); });  // failed assertions
   return scree::run(number(1, 1000), number(2, 1), names);
 }

@@ -27,7 +27,7 @@ struct ContactTruth {
 inline ContactTruth contact_truth(const Model& model, const ContactWorld& world, const Control& control,
                                   const StepOptions& options, const State& before, double h, const State& after,
                                   StepWorkspace::Impl& ws, bool with_gap) {
-  const int n = model.nv(), V = world.law->vertex_count();
+  const int n = model.nv();
   const bool newton_euler =
       options.integrator == IntegratorType::ne_nmdp || options.integrator == IntegratorType::ne_zonmdp;
   NewtonEulerStage ne(model);
@@ -45,6 +45,7 @@ inline ContactTruth contact_truth(const Model& model, const ContactWorld& world,
   // Every pair is a slot here: one that the integrator left out and that touches would show in the residual, for it
   // would take up no weight but be counted, and in the weights.
   ContactSet all(model, world);
+  const int V = all.vertex_count();
   stage.set_trial(delta.data());
   all.select(stage.trial(), 1e9, options.gravity.norm(), true);
   Eigen::VectorXd w = Eigen::VectorXd::Zero(all.weight_count());
@@ -86,6 +87,7 @@ inline ContactTruth contact_truth(const Model& model, const ContactWorld& world,
     return J;
   };
   const Eigen::MatrixXd free = jacobian(h * before.v, false), metric = 0.5 * (free + free.transpose());
+  const Eigen::VectorXd turning = (metric - free) * (h * before.v);
 
   // K counts the contacts that have touched on the way to the solution: which ones is the integrator's choice.
   ContactSet counted = ws.contact.set;
@@ -100,7 +102,7 @@ inline ContactTruth contact_truth(const Model& model, const ContactWorld& world,
       case Dissipation::total:
         return stage.kinetic_energy();
       case Dissipation::effective:
-        return 0.5 * d.dot(metric * d);
+        return 0.5 * d.dot(metric * d) + turning.dot(d);
     }
     return 0.0;
   };
