@@ -81,7 +81,8 @@ std::shared_ptr<const Motion> draw_keyframes(Random& random, const Scene& scene)
   return std::make_shared<Motion>(scene.model, keyframes);
 }
 
-// The ranges were chosen before any result was seen.
+// The ranges were chosen before any result was seen, but for the damping of the joints: it was drawn from 1 to 10 at
+// first, which was easier, and is 1 since.
 Scene draw(const StudyContext& context, const std::map<std::string, Model>& models, Random& random) {
   const Robot& robot = robots()[static_cast<size_t>(random.below(static_cast<int>(robots().size())))];
   Scene scene = empty_scene(models.at(robot.model));
