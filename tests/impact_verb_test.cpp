@@ -261,6 +261,7 @@ TEST(ImpactVerb, WrongUsageExitsWith2AndWritesNothing) {
   refused({block, "--law", "moreau", "--all", "--html", page}, "more than one of --law, --all, --samples");
   refused({block, "--samples", "0", "--html", page}, "samples: 0, expected 1 to ");
   refused({block, "--step", "1", "--html", page}, "--step: is for samples");
+  refused({block, "--max-nodes", "5", "--html", page}, "--max-nodes: is for the search of all outcomes");
   refused({block, "--samples", "9", "--sampler", "unifrom", "--html", page}, "unifrom");
   refused({block, "--samples", "9", "--step", "-1", "--html", page}, "step: -1, expected a number >= 0");
   refused({block, "--law", "sequential", "--order", "A,C", "--html", page}, "no contact \"C\"");

@@ -112,6 +112,8 @@ int run_impact(const ImpactFlags& flags) {
                                     {bool(*flags.seed_given), "--seed"}})
     if (given && !*flags.samples_given)
       throw InputError(fmt::format("{}: is for samples, expected --samples N too", name));
+  if (*flags.max_nodes_given && !flags.all)
+    throw InputError("--max-nodes: is for the search of all outcomes, expected --all too");
   ImpactReport report;
   report.scene = load_impact_scene(flags.scene);
   const ImpactOptions options = law_options(flags, report.scene);
