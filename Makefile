@@ -40,11 +40,12 @@ fuzz:  ## a million inputs and more for the readers, led by coverage (part of ve
 	@cmake --build --preset clang --target scree_readers scree_fuzz
 	@scripts/fuzz.sh build/clang/tests/readers build/fuzz
 
-campaigns: build  ## random problems by the hundred thousand: impacts, complementarity; event-driven scenes, total energy (part of verify)
+campaigns: build  ## random problems by the hundred thousand: impacts, complementarity; event-driven scenes, total energy; kills and full disks (part of verify)
 	build/release/tests/campaigns/scree_impact_campaign 100000 1 2
 	build/release/tests/campaigns/scree_lcp_campaign 1000000
 	build/release/tests/campaigns/scree_event_campaign 2000 1 2
 	build/release/tests/campaigns/scree_passive_campaign 500 1 2
+	build/release/tests/campaigns/scree_storage_campaign 500 1
 
 # What the benchmarks do; bench-check asks for less of the same. A peer that could not be installed is left out.
 BENCH_OPTIONS =

@@ -430,7 +430,7 @@ TEST_F(BatchScene, ChunksOfAnotherBatchAreRefused) {
   fs::rename(folder / "batch.h5.chunks/000009.h5", folder / "batch.h5.chunks/000000.h5");
   // A run file among them.
   write_run(folder / "batch.h5.chunks/000004.h5", on.model, run_scene(on));
-  refused(on, options, "000004.h5: /: is not a batch file");
+  refused(on, options, "000004.h5: is of another batch");
   fs::remove(folder / "batch.h5.chunks/000004.h5");
   // In use.
   const int lock = open((folder / "batch.h5.chunks/lock").c_str(), O_RDWR);
@@ -496,7 +496,7 @@ TEST_F(BatchScene, WrongUsageIsOneLineAndWritesNothing) {
       {{"--batch", "5"}, "--out: missing"},
       {{"--batch", "5", "--lanes", "3", "--out", out}, "lanes is 3, expected 0, 1, 4 or 8"},
       {{"--batch", "5", "--threads", "-1", "--out", out}, "threads is -1"},
-      {{"--batch", "5", "--chunk", "-1", "--out", out}, "chunk is -1"},
+      {{"--batch", "5", "--chunk", "-1", "--out", out}, "--chunk: -1, expected"},
       {{"--batch", "5", "--seed", "-1", "--out", out}, "--seed"},
       {{"--batch", "5", "--rows-every", "-1", "--out", out}, "rows_every is -1"},
       {{"--batch", "5", "--output", "0.03", "--out", out}, "--output: 0.03 s, expected a multiple of dt"},
@@ -507,7 +507,7 @@ TEST_F(BatchScene, WrongUsageIsOneLineAndWritesNothing) {
       {{"--batch", "5", "--out", folder.path().string()}, "it is a directory"},
       {{"--batch", "5", "--out", file}, "would overwrite an input"},
       {{"--seed", "5", "--out", out}, "--seed requires --batch"},
-      {{"--resume", "--out", out}, "--resume requires --batch"},
+      {{"--resume"}, "--resume requires --out"},
   };
   for (auto [arguments, expected] : usages) {
     arguments.insert(arguments.begin(), {cli_program(), "sim", file});

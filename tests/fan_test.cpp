@@ -658,7 +658,7 @@ TEST(FanFile, HoldsWhatTheFanHolds) {
   write_fan(folder / "fan.h5", scene, fan);
   EXPECT_EQ(folder.count(), 1);
   const hdf5::Reader in(folder / "fan.h5");
-  const hsize_t n = 20, rows = fan.rows();
+  const std::uint64_t n = 20, rows = fan.rows();
   EXPECT_EQ(in.integer_attribute("/", "fan_version"), 1);
   EXPECT_EQ(in.string_attribute("/", "status"), "complete");
   EXPECT_EQ(in.string_attribute("/", "sampler"), "persistent");
@@ -669,7 +669,7 @@ TEST(FanFile, HoldsWhatTheFanHolds) {
   EXPECT_TRUE(same_bits(in.numbers("/v", {n, rows, 3}), fan.v));
   EXPECT_TRUE(same_bits(in.numbers("/spread", {rows}), fan.spread));
   const std::vector<int> first = in.integers("/branches/first_impact", {n + 1});
-  const hsize_t impacts = static_cast<hsize_t>(first.back());
+  const std::uint64_t impacts = static_cast<std::uint64_t>(first.back());
   const std::vector<int> mode = in.integers("/impacts/mode", {impacts});
   const std::vector<double> time = in.numbers("/impacts/time", {impacts});
   const std::vector<double> v_after = in.numbers("/impacts/v_after", {impacts, 3});

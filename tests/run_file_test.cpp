@@ -570,12 +570,12 @@ TEST_F(RunFile, RefusesANewerFormat) {
   write_run(file, scene.model, run);
   const hid_t handle = H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
   const hid_t attribute = H5Aopen(handle, "format_version", H5P_DEFAULT);
-  const int newer = 2;
+  const int newer = 3;
   H5Awrite(attribute, H5T_NATIVE_INT, &newer);
   H5Aclose(attribute);
   H5Fclose(handle);
   seal_file(file);
-  expect_refused("format_version is 2, this scree reads 1");
+  expect_refused("format_version is 3, this scree reads 1 and 2");
 }
 
 TEST_F(RunFile, RefusesValuesThatNoRunHas) {

@@ -1,8 +1,15 @@
 // scree <verb>: data on stdout, messages on stderr, exit 0 done / 1 the computation failed / 2 wrong usage or input.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
 #include <new>
+#include <system_error>
 
 #include "model/names.h"
 #include "scree/error.h"
@@ -76,19 +83,44 @@ int run(int argc, char** argv) {
   return action();
 }
 
+// A stream that the caller closed: what is opened next would take its number, and what we print would go into that
+// file. Opened the wrong way round instead, so that using it fails.
+void keep_standard_streams() {
+  for (int stream = 0; stream <= 2; ++stream)
+    if (fcntl(stream, F_GETFD) < 0 && errno == EBADF && open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY) < 0)
+      return;
+}
+
+// Whether all that was printed has left us. Data that nobody got is a failure, whatever was computed.
+bool flush_stdout() {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return true;
+  print_error(fmt::format("stdout: cannot write: {}", errno != 0 ? std::strerror(errno) : "an earlier write failed"));
+  return false;
+}
+
+int run_and_report(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const InputError& error) {
+    print_error(error.what());
+    return 2;
+  } catch (const std::bad_alloc&) {
+    print_error("out of memory");
+  } catch (const std::system_error& error) {  // of a stream
+    if (std::ferror(stdout) == 0) print_error(error.what());
+  } catch (const std::exception& error) {
+    print_error(error.what());
+  }
+  return 1;
+}
+
 }  // namespace
 }  // namespace scree::cli
 
 int main(int argc, char** argv) {
-  try {
-    return scree::cli::run(argc, argv);
-  } catch (const scree::InputError& error) {
-    scree::cli::print_error(error.what());
-    return 2;
-  } catch (const std::bad_alloc&) {
-    scree::cli::print_error("out of memory");
-  } catch (const std::exception& error) {
-    scree::cli::print_error(error.what());
-  }
-  return 1;
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write, which is told
+  scree::cli::keep_standard_streams();
+  const int code = scree::cli::run_and_report(argc, argv);
+  return scree::cli::flush_stdout() ? code : 1;
 }

@@ -8,6 +8,7 @@
 #include "formats/text.h"
 #include "scree/error.h"
 #include "sim/base_type.h"
+#include "terminal.h"
 
 namespace scree::cli {
 namespace {
@@ -46,6 +47,17 @@ CLI::Validator number_in(double low, double high) {
                : fmt::format("{}, expected a number in [{:g}, {:g}]", one_line(word, 60), low, high);
   };
   return CLI::Validator(check, "");
+}
+
+bool write_output(const std::string& file, const std::function<void()>& write) {
+  if (file.empty()) return true;
+  try {
+    write();
+    return true;
+  } catch (const std::exception& error) {
+    print_error(error.what());
+    return false;
+  }
 }
 
 CLI::Option* add_ghost(CLI::App& verb, std::string& file) {

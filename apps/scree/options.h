@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,9 @@ void add_output(CLI::App& verb, const std::string& flag, std::string& file, cons
 CLI::Validator whole_number(std::int64_t low = std::numeric_limits<std::int64_t>::min());
 // A number in [low, high]; CLI::Range lets nan through.
 CLI::Validator number_in(double low, double high);
+// Writes a file after something was computed: one that fails is told and nothing is lost but it. Empty: none is wanted.
+// Returns whether all is well.
+bool write_output(const std::string& file, const std::function<void()>& write);
 
 // --ghost: a run file to show in the replay of another run. Empty: none.
 CLI::Option* add_ghost(CLI::App& verb, std::string& file);

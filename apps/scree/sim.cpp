@@ -1,13 +1,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "formats/atomic_file.h"
 #include "interrupt.h"
 #include "options.h"
+#include "scree/error.h"
 #include "scree/run.h"
+#include "sim/chunk_folder.h"
+#include "sim/run_chunks.h"
 #include "sim/run_contacts.h"
 #include "sim/run_events.h"
 #include "sim_batch.h"
@@ -21,8 +27,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct SimOptions {
-  std::string scene, integrator, out, html, ghost;
-  std::optional<double> dt, duration, accuracy, output;
+  std::string scene, integrator, out, html, ghost, from;
+  std::optional<double> dt, duration, accuracy, output, checkpoint;
   ModelFlags model;
   BatchFlags batch;
   FanFlags fan;
@@ -76,6 +82,19 @@ Json event_json(const Event& event, const Run& run) {
     entry["velocity_after"] = vector(contact.velocity_after);
   }
   return json;
+}
+
+// "run.h5@12.5": file and time [s]; without a time the last state.
+std::pair<std::string, std::optional<double>> parse_from(const std::string& word) {
+  const size_t at = word.rfind('@');
+  std::error_code error;
+  if (at == std::string::npos || std::filesystem::exists(word, error)) return {word, {}};
+  double time = 0;
+  const char* const end = word.data() + word.size();
+  const auto [stop, problem] = std::from_chars(word.data() + at + 1, end, time);
+  if (problem != std::errc() || stop != end || !std::isfinite(time))
+    throw InputError(fmt::format("--from: {}, expected FILE or FILE@SECONDS", word));
+  return {word.substr(0, at), time};
 }
 
 void print_summary(const Scene& scene, const Run& run, const SimOptions& options) {
@@ -185,40 +204,63 @@ int simulate(const SimOptions& options) {
   if (!options.integrator.empty()) overrides.integrator = integrator_from_name(options.integrator);
   overrides.search_path = options.model.paths();
   overrides.repair_inertia = options.model.repair_inertia;
+  // What belongs to single runs alone.
+  const char* const several = !options.from.empty() ? "--from" : options.checkpoint ? "--checkpoint" : nullptr;
+  if (options.batch.wanted() && several)
+    throw InputError(fmt::format("{}: belongs to a single run, expected none with --batch", several));
   if (options.fan.wanted())
     return simulate_fan(options.fan,
                         {options.scene, options.out, options.html, options.ghost, overrides, options.batch.wanted(),
-                         options.json, options.quiet, options.batch.seed, options.batch.threads});
-  options.batch.check(options.html, options.ghost);
+                         options.json, options.quiet, options.batch.seed, options.batch.threads,
+                         options.batch.chunk.value_or(0), options.batch.resume, several});
+  options.batch.check(options.html, options.ghost, options.out);
   if (options.batch.wanted())
     return simulate_batch(options.scene, overrides, options.batch, options.out, options.json, options.quiet);
   const Scene scene = load_scene(options.scene, overrides);
+  const auto [from_file, from_time] = parse_from(options.from);
   std::vector<std::filesystem::path> inputs = scene.files;
-  inputs.emplace_back(options.ghost);
+  inputs.insert(inputs.end(), {options.ghost, from_file});
   check_outputs({options.out, options.html}, inputs);
   const std::optional<LoadedRun> ghost = read_ghost(options.ghost);
+  RunOptions run_options;
+  run_options.checkpoint = options.checkpoint.value_or(0);
+  if (!from_file.empty()) run_options.from = load_saved_state(from_file, scene.model, from_time);
+  run_options.chunk = options.batch.chunk.value_or(0);
+  run_options.resume = options.batch.resume;
+  run_options.validate(scene);
 
   catch_interrupts();
+  const std::filesystem::path target = options.out.empty() ? std::filesystem::path() : output_target(options.out);
+  std::optional<Run> finished = finished_run(scene, run_options, target);
+  std::optional<ChunkFolder> folder;
+  if (!options.out.empty() && !finished) folder.emplace(target, "run", run_options.resume);
   Run run;
-  {
+  if (finished) {
+    run = std::move(*finished);
+  } else {
     Progress progress(!options.quiet && !options.json);
-    run = run_scene(scene, [&](double time, double duration) {
+    run = run_scene(scene, run_options, folder ? &*folder : nullptr, [&](double time, double duration) {
       progress.update(time, duration);
       return !interrupted();
     });
   }
-  if (!options.out.empty()) write_run(options.out, scene.model, run);
-  if (!options.html.empty()) write_replay(options.html, scene.model, run, ghost);
+  SimOptions written = options;  // names of files that are there
+  const auto write_run_file = [&] { folder->guard([&] { write_run(target, scene.model, run); }); };
+  if (folder && !write_output(options.out, write_run_file)) written.out.clear();
+  if (folder && !written.out.empty() && run.status != RunStatus::interrupted) folder->remove();
+  if (!write_output(options.html, [&] { write_replay(options.html, scene.model, run, ghost); })) written.html.clear();
 
   if (options.json)
-    print_summary(scene, run, options);
+    print_summary(scene, run, written);
   else if (!options.quiet)
     print_table(scene, run);
   if (!options.quiet && !options.json)
-    for (const std::string& file : {options.out, options.html})
-      if (!file.empty()) print_message("wrote " + file);
-  if (run.status == RunStatus::complete) return 0;
-  print_error(failure_of(run));
+    for (const std::string& file : {written.out, written.html})
+      if (!file.empty()) print_message((finished ? "is done already: " : "wrote ") + file);
+  const bool all_written = written.out == options.out && written.html == options.html;
+  if (run.status == RunStatus::complete) return all_written ? 0 : 1;
+  const std::string note = folder && run.status == RunStatus::interrupted ? folder->note() : "";
+  print_error(failure_of(run) + (note.empty() ? "" : "; " + note));
   return 1;
 }
 
@@ -246,6 +288,15 @@ void add_sim(CLI::App& app, Action& action) {
   add_output(*verb, "--html", options->html,
              "Write a replay, with --branches a page of all branches, that opens offline in a browser", "REPLAY.html");
   add_ghost(*verb, options->ghost)->needs("--html");
+  verb->add_option(
+          "--from", options->from,
+          "Start from a state that a run file holds at a time [s], or its last one, or from a state file, and go "
+          "on to the end of the scene; the same bits as the run that saved it")
+      ->type_name("FILE[@S]");
+  verb->add_option("--checkpoint", options->checkpoint,
+                   "Simulated time [s] between states that --out keeps for --from; without it that of the end alone")
+      ->type_name("S")
+      ->needs("--out");
   options->batch.add(*verb);
   options->fan.add(*verb);
   verb->add_flag("--json", options->json, "Print one JSON object (SI units) on stdout");

@@ -129,20 +129,25 @@ void BatchFlags::add(CLI::App& verb) {
       ->group(group);
   add(verb.add_option("--lanes", lanes, "1, 4 (AVX2) or 8 (AVX-512); 0: as many as this processor has"), "L");
   add(verb.add_option("--rows-every", rows_every, "Steps between recorded rows; 0: the end alone"), "K");
-  add(verb.add_option("--chunk", chunk,
-                      "Trajectories to a chunk, what a killed run loses at most of each lane; 0: 256"),
-      "C");
+  // These two also belong to single runs.
+  verb.add_option(
+          "--chunk", chunk,
+          "What a killed run loses at most: of --batch trajectories of each lane, of --branches branches of each "
+          "thread; 0: 256; of a single run rows; 0: what takes 10 s")
+      ->type_name("C")
+      ->needs("--out");
   verb.add_flag("--resume", resume, "Go on with the chunks that an interrupted or killed run left in OUT.chunks")
-      ->group(group)
-      ->needs(batch);
+      ->needs("--out");
 }
 
-void BatchFlags::check(const std::string& html, const std::string& ghost) const {
+void BatchFlags::check(const std::string& html, const std::string& ghost, const std::string& out) const {
+  if (chunk && *chunk < 0) throw InputError(fmt::format("--chunk: {}, expected an integer >= 0", *chunk));
   if (!wanted()) {
     if (seed) throw InputError("--seed requires --batch or --branches");
     if (threads) throw InputError("--threads requires --batch or --branches");
     return;
   }
+  if (out.empty()) throw InputError("--out: missing, expected the name of the batch file with --batch");
   if (!html.empty()) throw InputError("--html: a replay shows one run, expected none with --batch");
   if (!ghost.empty()) throw InputError("--ghost: a replay shows one run, expected none with --batch");
 }
@@ -151,7 +156,6 @@ int simulate_batch(const std::string& scene_file, SceneOverrides overrides, cons
                    const std::string& out, bool json, bool quiet) {
   BatchRunOptions options;
   options.trajectories = parse_count(flags.count);
-  if (out.empty()) throw InputError("--out: missing, expected the name of the batch file with --batch");
   if (flags.seed) options.seed = static_cast<std::uint64_t>(*flags.seed);
   const std::optional<double> output = std::exchange(overrides.output, {});
   if (output && flags.rows_every) throw InputError("--output: given together with --rows-every, expected one of them");

@@ -19,7 +19,7 @@ struct BatchFlags {
 
   void add(CLI::App& verb);
   bool wanted() const { return batch->count() > 0; }
-  void check(const std::string& html, const std::string& ghost) const;  // throws InputError
+  void check(const std::string& html, const std::string& ghost, const std::string& out) const;  // throws InputError
 };
 
 int simulate_batch(const std::string& scene, SceneOverrides overrides, const BatchFlags& flags, const std::string& out,

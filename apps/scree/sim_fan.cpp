@@ -9,10 +9,13 @@
 #include <numeric>
 #include <thread>
 
+#include "formats/atomic_file.h"
 #include "interrupt.h"
 #include "options.h"
 #include "scree/error.h"
 #include "scree/fan.h"
+#include "sim/chunk_folder.h"
+#include "sim/fan_chunks.h"
 #include "terminal.h"
 
 namespace scree::cli {
@@ -253,6 +256,7 @@ void check(const FanRequest& request) {
   const auto refuse = [](const char* flag, const char* why) {
     throw InputError(fmt::format("{}: {}, expected none with --branches", flag, why));
   };
+  if (request.refused) refuse(request.refused, "belongs to a single run");
   if (request.batch) refuse("--batch", "its trajectories differ by their start, branches by their impacts");
   if (!request.ghost.empty()) refuse("--ghost", "a replay shows one run");
   if (request.overrides.accuracy) refuse("--accuracy", "rows are a step of the scene apart");
@@ -283,6 +287,8 @@ int simulate_fan(const FanFlags& flags, FanRequest request) {
   options.branches = parse_branches(flags.count);
   if (request.seed) options.seed = static_cast<std::uint64_t>(*request.seed);
   options.threads = request.threads.value_or(0);
+  options.chunk = request.chunk;
+  options.resume = request.resume;
   if (options.threads == 0)
     options.threads = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 1024u));
   if (!flags.sampler.empty()) options.sampling.sampler = outcome_sampler_from_name(flags.sampler);
@@ -292,17 +298,24 @@ int simulate_fan(const FanFlags& flags, FanRequest request) {
   check_outputs({request.out, request.html}, scene.files);
 
   catch_interrupts();
+  const std::filesystem::path target = request.out.empty() ? std::filesystem::path() : output_target(request.out);
+  std::optional<ChunkFolder> folder;
+  if (!request.out.empty()) folder.emplace(target, "fan", options.resume);
   Fan fan;
   {
     Progress progress(!request.quiet && !request.json);
-    fan = run_fan(scene, options, [&](long done, long total) {
+    fan = run_fan(scene, options, folder ? &*folder : nullptr, [&](long done, long total) {
       progress.count(static_cast<size_t>(done), static_cast<size_t>(total), "branches");
       return !interrupted();
     });
   }
   const bool write = !fan.branches.empty();
-  if (write && !request.out.empty()) write_fan(request.out, scene, fan);
-  if (write && !request.html.empty()) write_fan_page(request.html, scene, fan);
+  const FanRequest wanted = request;
+  const auto write_file = [&] { folder->guard([&] { write_fan(target, scene, fan); }); };
+  if (write && !write_output(wanted.out, write_file)) request.out.clear();
+  if (write && !write_output(wanted.html, [&] { write_fan_page(wanted.html, scene, fan); })) request.html.clear();
+  const bool all_written = request.out == wanted.out && request.html == wanted.html;
+  if (folder && !request.out.empty() && !fan.interrupted) folder->remove();
 
   if (request.json)
     print_summary(scene, fan, request);
@@ -312,12 +325,13 @@ int simulate_fan(const FanFlags& flags, FanRequest request) {
     for (const std::string& file : {request.out, request.html})
       if (!file.empty()) print_message("wrote " + file);
   if (fan.interrupted) {
-    print_error(fmt::format("interrupted after {} of {} branches{}", fan.branches.size(), options.branches,
-                            write ? "" : ", nothing written"));
+    const std::string note = folder ? folder->note() : "";
+    print_error(fmt::format("interrupted after {} of {} branches{}{}", fan.branches.size(), options.branches,
+                            write ? "" : ", nothing written", note.empty() ? "" : "; " + note));
     return 1;
   }
   const auto complete = [](const FanBranch& branch) { return branch.status == RunStatus::complete; };
-  if (std::any_of(fan.branches.begin(), fan.branches.end(), complete)) return 0;
+  if (std::any_of(fan.branches.begin(), fan.branches.end(), complete)) return all_written ? 0 : 1;
   print_error(fmt::format("all {} branches failed: {}", fan.branches.size(), fan.branches[0].failure));
   return 1;
 }

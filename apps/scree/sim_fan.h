@@ -24,6 +24,9 @@ struct FanRequest {
   bool batch = false, json = false, quiet = false;
   std::optional<std::int64_t> seed;
   std::optional<int> threads;
+  int chunk = 0;
+  bool resume = false;
+  const char* refused = nullptr;  // an option of single runs
 };
 
 int simulate_fan(const FanFlags& flags, FanRequest request);

@@ -22,6 +22,8 @@ struct FanOptions {
   // sampler, step, max_steps, vary_solutions, closing, friction_directions, separated. Samples, seed, threads, paths
   // and directions play no part.
   OutcomeOptions sampling = {.max_steps = 10000};
+  int chunk = 0;        // of record_fan: >= 0 branches to a chunk; 0: 256, fewer where they would take more than 64 MiB
+  bool resume = false;  // of record_fan: go on with the chunks that an earlier call left
   int cluster_impacts = 3;                  // >= 1, clusters tell branches apart by at most so many ambiguous impacts
   void validate(const Scene& scene) const;  // throws InputError
 };
@@ -79,7 +81,8 @@ struct Fan {
   // Spread over time, by row: standard deviation over the branches [kg^(1/2) m], distances of positions in the metric
   // of the mass matrix at the median branch, theory (17.3). NaN where no branch came.
   std::vector<double> spread;
-  double wall_time = 0;  // [s]
+  std::vector<std::pair<std::string, std::string>> identity;  // what the fan is a function of, long things as hashes
+  double wall_time = 0;                                       // [s]
   bool interrupted = false;
 
   size_t rows() const { return time.size(); }
@@ -94,6 +97,14 @@ struct Fan {
 // what is left are the branches that ended. Throws InputError: scene, options. The scene's integrator has to be
 // `event`; its law of impacts plays no part, its restitution does.
 Fan run_fan(const Scene& scene, const FanOptions& options, const std::function<bool(long, long)>& progress = {});
+
+// Runs a fan into `file`, as write_fan writes it. While it runs, finished chunks are files of their own in
+// FILE.chunks/; at the end the folder is removed. Killed at any time, a call with `resume` runs the branches that are
+// missing and gives what an uninterrupted call gives, bit for bit but for the wall time. Interrupted, the file has the
+// branches that ended, and the chunks stay. Throws InputError: as run_fan, a folder of chunks without `resume`, chunks
+// of another fan; WriteError: what cannot be written.
+Fan record_fan(const Scene& scene, const FanOptions& options, const std::filesystem::path& file,
+               const std::function<bool(long, long)>& progress = {});
 
 // HDF5, docs/fans.md: /time /q /v /spread /branches/* /impacts/* /clusters/* /model. Temporary file, then rename.
 void write_fan(const std::filesystem::path& file, const Scene& scene, const Fan& fan);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "scree/scene.h"
+#include "scree/state_file.h"
 
 namespace scree {
 
@@ -17,7 +18,7 @@ enum class RunStatus {
 };
 const char* run_status_name(RunStatus status);
 
-// Of a whole run. Not stored in run files, whose settings tell it.
+// Of a whole run.
 struct RunTotals {
   long long steps = 0;       // accepted substeps
   long long rejected = 0;    // tries that failed or were not accurate enough
@@ -55,6 +56,8 @@ struct Run {
   double wall_time = 0;     // [s], of the stepping alone
   std::uint64_t final_state_hash = 0;
   RunTotals totals;
+  std::vector<std::pair<std::string, std::string>> identity;  // what the run is a function of, long things as hashes
+  std::vector<SavedState> states;  // in the order of time; the last one is that of the end of the run
   size_t rows() const { return time.size(); }
 };
 
@@ -62,6 +65,25 @@ struct Run {
 using RunProgress = std::function<bool(double time, double duration)>;
 
 Run run_scene(const Scene& scene, const RunProgress& progress = {});
+
+struct RunOptions {
+  double checkpoint = 0;  // >= 0 [s] simulated between states that the run keeps; 0: that of its end alone
+  // Where to start, in place of the scene's initial state; the run still ends at the scene's duration. With all else as
+  // in the run that saved it, it goes on with the same bits.
+  std::optional<SavedState> from;
+  int chunk = 0;                            // of record_run: >= 0 rows to a chunk; 0: what takes 10 s
+  bool resume = false;                      // of record_run: go on with the chunks that an earlier call left
+  void validate(const Scene& scene) const;  // throws InputError
+};
+Run run_scene(const Scene& scene, const RunOptions& options, const RunProgress& progress = {});
+
+// Runs a scene into `file`, as write_run writes it. While it runs, finished chunks are files of their own in
+// FILE.chunks/; at the end the folder is removed. Killed at any time, a call with `resume` goes on after the last chunk
+// and gives what an uninterrupted call gives, bit for bit but for wall times; a run that has ended is left as it is. So
+// does one that was interrupted: its file has the rows so far, its chunks stay. Throws InputError: options, a folder of
+// chunks without `resume`, chunks of another run; WriteError: what cannot be written.
+Run record_run(const Scene& scene, const RunOptions& options, const std::filesystem::path& file,
+               const RunProgress& progress = {});
 
 // HDF5, readable with h5py: /time /q /v /report/* /model/*, units in attributes. Temporary file, then rename.
 void write_run(const std::filesystem::path& file, const Model& model, const Run& run);

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "scree/error.h"
+#include "scree/write_error.h"
 
 namespace scree {
 namespace {
@@ -23,6 +24,9 @@ constexpr mode_t kPermissions = 07777;
 
 [[noreturn]] void fail(const fs::path& file, const std::string& why) {
   throw InputError(fmt::format("{}: cannot write: {}", file.string(), why));
+}
+[[noreturn]] void fail_writing(const fs::path& file, int error) {  // no mistake of the user: a full or broken disk
+  throw WriteError(fmt::format("{}: cannot write: {}", file.string(), std::strerror(error)));
 }
 
 fs::path directory_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
@@ -80,6 +84,7 @@ fs::path output_target(const fs::path& file) {
 AtomicFile::AtomicFile(const fs::path& target, Temporary temporary)
     : target_(output_target(target)), directory_(directory_of(target_)) {
   if (temporary == Temporary::named || !open_unnamed()) open_named();
+  if (descriptor_ < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EIO)) fail_writing(target, errno);
   if (descriptor_ < 0) fail(target, fmt::format("directory {}: {}", directory_.string(), std::strerror(errno)));
   keep_owner();
 }
@@ -129,7 +134,7 @@ void AtomicFile::keep_permissions() const {
 
 void AtomicFile::commit() {
   const auto check = [&](bool done) {
-    if (!done) fail(target_, std::strerror(errno));
+    if (!done) fail_writing(target_, errno);
   };
   keep_permissions();
   check(fsync(descriptor_) == 0);
@@ -157,18 +162,18 @@ void AtomicFile::commit() {
 void write_atomically(const fs::path& file, std::string_view content) {
   AtomicFile output(file, AtomicFile::Temporary::unnamed);
   const int descriptor = open(output.temporary().c_str(), O_WRONLY | O_CLOEXEC);
-  if (descriptor < 0) fail(file, std::strerror(errno));
+  if (descriptor < 0) fail_writing(file, errno);
   while (!content.empty()) {
     const ssize_t written = write(descriptor, content.data(), content.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
       const int write_error = errno;
       close(descriptor);
-      fail(file, std::strerror(write_error));
+      fail_writing(file, write_error);
     }
     content.remove_prefix(static_cast<size_t>(written));
   }
-  if (close(descriptor) != 0) fail(file, std::strerror(errno));
+  if (close(descriptor) != 0) fail_writing(file, errno);
   output.commit();
 }
 

@@ -18,15 +18,15 @@ class AtomicFile {
   // falls back to `named` where the file system does not know such files.
   enum class Temporary { named, unnamed };
 
-  // Throws InputError if the target cannot be written. A file that is replaced keeps its permissions, owner and group;
-  // if its owner cannot be kept, it is refused.
+  // Throws InputError if the target cannot be written, WriteError if the disk is full or broken. A file that is
+  // replaced keeps its permissions, owner and group; if its owner cannot be kept, it is refused.
   explicit AtomicFile(const std::filesystem::path& target, Temporary temporary = Temporary::named);
   ~AtomicFile();  // removes the temporary file unless committed
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   const std::filesystem::path& temporary() const { return temporary_; }  // exists and is empty: fill it, close it
-  void commit();                                                         // flush and name; throws InputError
+  void commit();                                                         // flush and name; throws WriteError
 
  private:
   bool open_unnamed();

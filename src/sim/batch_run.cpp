@@ -1,20 +1,17 @@
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 
 #include "formats/atomic_file.h"
 #include "scree/batch_file.h"
 #include "scree/error.h"
-#include "sim/batch_identity.h"
+#include "scree/write_error.h"
 #include "sim/batch_scene.h"
 #include "sim/batch_table.h"
+#include "sim/chunk_folder.h"
 #include "sim/coordinate_names.h"
+#include "sim/identity.h"
 #include "sim/run_blocks.h"
 #include "sim/seal.h"
 
@@ -26,70 +23,6 @@ namespace fs = std::filesystem;
 constexpr size_t kChunk = 256;            // trajectories
 constexpr double kChunkBytes = 64 << 20;  // of rows, at most, unless the user says how many trajectories
 constexpr size_t kExamples = 5;           // of failures of each kind
-
-// The folder of the chunks, of one process at a time.
-class ChunkFolder {
- public:
-  ChunkFolder(fs::path folder, bool resume) : folder_(std::move(folder)) {
-    std::error_code error;
-    const bool exists = fs::exists(folder_, error);
-    if (exists && !fs::is_directory(folder_, error)) fail("is in the way, expected a folder or nothing");
-    if (exists && !resume)
-      fail("holds chunks of a batch that did not end, expected --resume to go on, or the folder removed");
-    if (!exists && !fs::create_directory(folder_, error)) fail(fmt::format("cannot be made: {}", error.message()));
-    lock_ = open((folder_ / "lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
-    if (lock_ < 0) fail(fmt::format("cannot be locked: {}", std::strerror(errno)));
-    if (flock(lock_, LOCK_EX | LOCK_NB) != 0) fail("is in use by another process");  // released when a process dies
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder_, error))  // of a process that was killed
-      if (entry.path().extension() == ".tmp") fs::remove(entry.path(), error);
-  }
-  ~ChunkFolder() {
-    if (lock_ >= 0) close(lock_);
-  }
-  ChunkFolder(const ChunkFolder&) = delete;
-  ChunkFolder& operator=(const ChunkFolder&) = delete;
-
-  const fs::path& path() const { return folder_; }
-  fs::path chunk(size_t k) const { return folder_ / fmt::format("{:06}.h5", k); }
-
-  std::vector<fs::path> found() const {  // NNNNNN.h5
-    std::vector<fs::path> files;
-    std::error_code error;
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder_, error)) {
-      const std::string stem = entry.path().stem().string();
-      if (entry.path().extension() == ".h5" && stem.size() >= 6 &&
-          stem.find_first_not_of("0123456789") == std::string::npos)
-        files.push_back(entry.path());
-    }
-    std::sort(files.begin(), files.end());
-    return files;
-  }
-
-  // What is ours and nothing else.
-  void remove() {
-    std::error_code error;
-    for (const fs::path& file : found()) fs::remove(file, error);
-    fs::remove(folder_ / "lock", error);
-    fs::remove(folder_, error);
-  }
-
-  [[noreturn]] void fail(const std::string& what) const {
-    if (lock_ >= 0) close(lock_);
-    throw InputError(fmt::format("{}: {}", folder_.string(), what));
-  }
-
- private:
-  fs::path folder_;
-  int lock_ = -1;
-};
-
-void flush_folder_of(const fs::path& file) {
-  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
-  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  fsync(descriptor);  // some file systems cannot: then the order of renames is theirs
-  close(descriptor);
-}
 
 BatchOptions batch_options(const Scene& scene, const BatchRunOptions& options) {
   if (scene.output > 0)
@@ -150,7 +83,7 @@ class BatchRun {
   BatchSummary run() {
     check_writable(target_);
     if (options_.resume && already_done()) return summary_;
-    ChunkFolder folder(summary_.folder, options_.resume);
+    ChunkFolder folder(target_, "batch", options_.resume);
     folder_ = &folder;
     find_chunks();
     if (progress_ && !progress_(done_, summary_.trajectories)) return summary_;
@@ -158,7 +91,7 @@ class BatchRun {
     const bool ended = run_missing();
     summary_.wall_time = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (!ended) return summary_;
-    join();
+    folder.guard([&] { join(); });
     folder.remove();
     summary_.finished = true;
     return summary_;
@@ -189,22 +122,14 @@ class BatchRun {
     }
     summary_.resumed = summary_.chunks;
     summary_.finished = true;
-    if (fs::exists(summary_.folder, error)) ChunkFolder(summary_.folder, true).remove();
+    if (fs::exists(summary_.folder, error)) ChunkFolder(target_, "batch", true).remove();
     return true;
   }
 
   void find_chunks() {
     present_.assign(summary_.chunks, false);
-    for (const fs::path& file : folder_->found()) {
-      try {
-        check_seal(file);
-      } catch (const InputError&) {  // cut short or changed: it is run again
-        ++summary_.damaged;
-        continue;
-      }
-      const hdf5::Reader in(file);
+    summary_.damaged = folder_->read(header_.settings, [&](const fs::path& file, const hdf5::Reader& in) {
       const BatchHeader header = read_batch_header(in);
-      check_settings(file, header);
       const size_t k = header.first / summary_.chunk;
       if (header.first % summary_.chunk != 0 || k >= summary_.chunks || header.count != count_of(k) ||
           folder_->chunk(k) != file)
@@ -214,16 +139,7 @@ class BatchRun {
       ++summary_.resumed;
       done_ += header.count;
       failure_length_ = std::max(failure_length_, in.string_length(kFailurePath));
-    }
-  }
-
-  void check_settings(const fs::path& file, const BatchHeader& header) const {
-    if (header.settings == header_.settings && header.scene_text == header_.scene_text) return;
-    for (size_t i = 0; i < std::min(header.settings.size(), header_.settings.size()); ++i)
-      if (header.settings[i] != header_.settings[i])
-        throw InputError(fmt::format("{}: is of another batch: {} is {}, expected {}", file.string(),
-                                     header.settings[i].first, header.settings[i].second, header_.settings[i].second));
-    throw InputError(fmt::format("{}: is of another batch", file.string()));
+    });
   }
 
   // Neighbouring chunks in one go, so that no lane waits for the end of a chunk.
@@ -311,14 +227,11 @@ class BatchRun {
     BatchHeader header = header_;
     header.first = first_of(k);
     header.count = count_of(k);
-    AtomicFile target(folder_->chunk(k));
-    hdf5::Writer out(target.temporary(), folder_->chunk(k).string());
-    write_batch_header(out, header, nullptr);
-    create_columns(out, shape_, header.count, longest);
-    put_table(out, shape_, 0, table);
-    out.close();
-    seal_file(target.temporary());
-    target.commit();
+    folder_->write(k, [&](hdf5::Writer& out) {
+      write_batch_header(out, header, nullptr);
+      create_columns(out, shape_, header.count, longest);
+      put_table(out, shape_, 0, table);
+    });
   }
 
   // All chunks into one file, one chunk in memory at a time.

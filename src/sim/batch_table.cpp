@@ -29,10 +29,10 @@ const char* parameter_units(const std::string& name) {
 std::vector<BatchColumn> batch_columns(const BatchShape& shape) {
   const char* const q_units = "m, rad, unit quaternions (w, x, y, z)";
   const char* const v_units = "m/s, rad/s";
-  const hid_t number = H5T_NATIVE_DOUBLE, integer = H5T_NATIVE_INT64;
+  const hdf5::Type number = hdf5::Type::float64, integer = hdf5::Type::int64;
   using T = BatchTable;
   std::vector<BatchColumn> columns = {
-      {"/status", "1", H5T_NATIVE_UINT8, {}, column_data<&T::status>, {}},
+      {"/status", "1", hdf5::Type::uint8, {}, column_data<&T::status>, {}},
       {"/q", q_units, number, {shape.rows, shape.nq}, column_data<&T::q>, {}},
       {"/v", v_units, number, {shape.rows, shape.nv}, column_data<&T::v>, {}},
       {"/initial/q", q_units, number, {shape.nq}, column_data<&T::initial_q>, {}},
@@ -48,7 +48,7 @@ std::vector<BatchColumn> batch_columns(const BatchShape& shape) {
       {"/iterations", "1", integer, {}, column_data<&T::iterations>, {}},
       {"/damped", "1", integer, {}, column_data<&T::damped>, {}},
       {"/stationary", "1", integer, {}, column_data<&T::stationary>, {}},
-      {"/final_state_hash", "1", H5T_NATIVE_UINT64, {}, column_data<&T::final_state_hash>, {}},
+      {"/final_state_hash", "1", hdf5::Type::uint64, {}, column_data<&T::final_state_hash>, {}},
   };
   for (const std::string& name : shape.parameters)
     columns.push_back({"/parameters/" + name, parameter_units(name), number, {}, parameter_data, name});
@@ -94,9 +94,7 @@ void write_batch_header(hdf5::Writer& out, const BatchHeader& header, const Mode
     out.strings("/model/q_names", header.q_names, {header.q_names.size()});
     out.strings("/model/v_names", header.v_names, {header.v_names.size()});
   }
-  std::vector<std::string> settings;
-  for (const auto& [name, value] : header.settings) settings.insert(settings.end(), {name, value});
-  out.strings("/settings", settings, {header.settings.size(), 2});
+  out.pairs("/settings", header.settings);
   out.text("/scene", header.scene_text);
 }
 
@@ -115,7 +113,7 @@ void create_columns(hdf5::Writer& out, const BatchShape& shape, size_t count, si
 
 void put_table(hdf5::Writer& out, const BatchShape& shape, size_t at, BatchTable& table) {
   for (const BatchColumn& column : batch_columns(shape))
-    out.put(column.path, column.type, at, table.size(), column.data(table, column.name));
+    out.put(column.path, at, table.size(), column.data(table, column.name));
   out.put_strings(kFailurePath, at, table.failure);
 }
 
@@ -135,18 +133,10 @@ BatchHeader read_batch_header(const hdf5::Reader& in) {
   };
   header.first = count("first");
   header.count = count("trajectories");
-  const auto column = [&](const char* path) -> hdf5::Extents {
-    const hdf5::Extents extents = in.extents(path);
-    if (extents.size() != 1) in.fail(path, "expected one column");
-    return extents;
-  };
-  header.time = in.numbers("/time", column("/time"));
-  header.q_names = in.strings("/model/q_names", column("/model/q_names"));
-  header.v_names = in.strings("/model/v_names", column("/model/v_names"));
-  const hdf5::Extents table = in.extents("/settings");
-  if (table.size() != 2 || table[1] != 2) in.fail("/settings", "expected two columns: name, value");
-  const std::vector<std::string> settings = in.strings("/settings", table);
-  for (size_t i = 0; i < settings.size(); i += 2) header.settings.emplace_back(settings[i], settings[i + 1]);
+  header.time = in.numbers("/time", {in.length("/time")});
+  header.q_names = in.strings("/model/q_names", {in.length("/model/q_names")});
+  header.v_names = in.strings("/model/v_names", {in.length("/model/v_names")});
+  header.settings = in.pairs("/settings");
   header.scene_text = in.text("/scene");
   return header;
 }

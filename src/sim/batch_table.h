@@ -13,7 +13,7 @@ struct BatchShape {
 
 struct BatchColumn {
   std::string path, units;
-  hid_t type;
+  hdf5::Type type;
   hdf5::Extents row;  // extents of one trajectory; empty: one number
   void* (*data)(BatchTable&, const std::string& name);
   std::string name;  // of a parameter

@@ -126,7 +126,7 @@ void write_events(hdf5::Writer& out, const Run& run, int nv) {
     }
     first.push_back(static_cast<int>(point.size()));
   }
-  const hsize_t count = run.events.size(), contacts = point.size(), dofs = static_cast<hsize_t>(nv);
+  const std::uint64_t count = run.events.size(), contacts = point.size(), dofs = static_cast<std::uint64_t>(nv);
   out.group("/events");
   out.numbers("/events/time", time, {count}, "s");
   out.integers("/events/row", row, {count}, "1");
@@ -155,14 +155,8 @@ void write_events(hdf5::Writer& out, const Run& run, int nv) {
 }
 
 void read_events(const hdf5::Reader& in, int nv, Run& run) {
-  const std::vector<std::string> groups = in.children("/");
-  if (std::find(groups.begin(), groups.end(), "events") == groups.end()) return;
-  const auto length = [&](const char* path) -> hsize_t {
-    const hdf5::Extents extents = in.extents(path);
-    if (extents.size() != 1) in.fail(path, "expected one column");
-    return extents[0];
-  };
-  const hsize_t count = length("/events/time"), dofs = static_cast<hsize_t>(nv);
+  if (!in.has("/events")) return;
+  const std::uint64_t count = in.length("/events/time"), dofs = static_cast<std::uint64_t>(nv);
   const std::vector<double> time = in.numbers("/events/time", {count}), steps = in.numbers("/events/steps", {count}),
                             energy_before = in.numbers("/events/energy_before", {count}),
                             energy_after = in.numbers("/events/energy_after", {count}),
@@ -175,12 +169,12 @@ void read_events(const hdf5::Reader& in, int nv, Run& run) {
   const std::vector<int> row = in.integers("/events/row", {count}),
                          certified = in.integers("/events/certified", {count}),
                          first = in.integers("/events/first_contact", {count + 1});
-  const hsize_t contacts = length("/events/contacts/point");
+  const std::uint64_t contacts = in.length("/events/contacts/point");
   const std::vector<int> point = in.integers("/events/contacts/point", {contacts}),
                          solid = in.integers("/events/contacts/solid", {contacts});
   std::vector<std::vector<double>> vectors;
   for (const ContactVector& column : kContactVectors) vectors.push_back(in.numbers(column.path, {contacts, 3}));
-  if (first.front() != 0 || static_cast<hsize_t>(first.back()) != contacts ||
+  if (first.front() != 0 || static_cast<std::uint64_t>(first.back()) != contacts ||
       !std::is_sorted(first.begin(), first.end()))
     in.fail("/events/first_contact", fmt::format("goes from {} to {}, expected from 0 to {} without decrease",
                                                  first.front(), first.back(), contacts));

@@ -9,12 +9,15 @@
 #include <cmath>
 #include <mutex>
 
+#include "formats/atomic_file.h"
 #include "impact/outcome_setup.h"
 #include "impact/random.h"
 #include "math/in_parallel.h"
 #include "scree/error.h"
 #include "sim/coordinate_names.h"
+#include "sim/fan_chunks.h"
 #include "sim/fan_statistics.h"
+#include "sim/identity.h"
 #include "sim/schedule.h"
 
 namespace scree {
@@ -155,10 +158,13 @@ class Stepper {
 
 class FanRun {
  public:
-  FanRun(const Scene& scene, const FanOptions& options, const std::function<bool(long, long)>& progress)
+  FanRun(const Scene& scene, const FanOptions& options, const ChunkFolder* folder,
+         const std::function<bool(long, long)>& progress)
       : scene_(scene),
         options_(options),
+        folder_(folder),
         progress_(progress),
+        chunk_(fan_chunk_size(scene, options)),
         schedule_(scene.options.dt, scene.duration),
         nq_(static_cast<size_t>(scene.model.nq())),
         nv_(static_cast<size_t>(scene.model.nv())),
@@ -175,6 +181,8 @@ class FanRun {
     fan_.v.assign(branches * rows * nv_, std::numeric_limits<double>::quiet_NaN());
     fan_.branches.resize(branches);
     ended_.assign(branches, 0);
+    fan_.identity = fan_settings(scene_, options_, chunk_);
+    find_chunks();
     tell(0);
     run_trunk();
     run_branches();
@@ -212,7 +220,8 @@ class FanRun {
     std::atomic<long> next = 0;
     in_parallel(options_.threads, [&] {
       Stepper stepper(scene_, options_);
-      for (long b = next++; b < options_.branches && !stopped_; b = next++) run_branch(stepper, b);
+      for (long b = next++; b < options_.branches && !stopped_; b = next++)
+        if (!ended_[static_cast<size_t>(b)]) run_branch(stepper, b);
     });
   }
 
@@ -231,7 +240,32 @@ class FanRun {
     branch.final_state_hash = state_hash(state);
     fan_.branches[b] = std::move(branch);
     ended_[b] = 1;
+    keep_chunk(b / chunk_);
     tell(1);
+  }
+
+  void find_chunks() {
+    missing_.assign((ended_.size() - 1) / chunk_ + 1, static_cast<long>(chunk_));
+    missing_.back() = static_cast<long>(ended_.size() - (missing_.size() - 1) * chunk_);
+    if (!folder_ || !options_.resume) return;
+    read_fan_chunks(*folder_, fan_.identity, scene_, chunk_, fan_, ended_);
+    done_ = std::count(ended_.begin(), ended_.end(), 1);
+  }
+
+  // Writes chunk k if this was its last branch.
+  void keep_chunk(size_t k) {
+    if (!folder_) return;
+    {
+      const std::lock_guard lock(mutex_);
+      if (--missing_[k] > 0) return;
+    }
+    try {
+      const size_t first = k * chunk_;
+      write_fan_chunk(*folder_, k, fan_.identity, scene_, fan_, first, std::min(chunk_, ended_.size() - first));
+    } catch (...) {
+      stopped_ = true;  // the other threads, too
+      throw;
+    }
   }
 
   void copy_trunk(size_t b) {
@@ -283,13 +317,16 @@ class FanRun {
 
   const Scene& scene_;
   const FanOptions& options_;
+  const ChunkFolder* folder_;  // null: no chunks
   const std::function<bool(long, long)>& progress_;
+  size_t chunk_;  // branches
   Schedule schedule_;
   size_t nq_, nv_, trunk_ = 0;  // last row all branches share
   State state_;                 // at that row
   FanBranch common_;            // up to there
   Fan fan_;
   std::vector<char> ended_;
+  std::vector<long> missing_;  // branches of every chunk that have not ended
   long done_ = 0;
   std::atomic<bool> stopped_ = false;
   std::mutex mutex_;
@@ -312,6 +349,7 @@ void FanOptions::validate(const Scene& scene) const {
     if (!good) throw InputError(fmt::format("fan: {} is {}, expected {}", field, value, expected));
   };
   check(branches >= 1, "branches", branches, "an integer >= 1");
+  check(chunk >= 0, "chunk", chunk, "an integer >= 0");
   check(threads >= 1 && threads <= 1024, "threads", threads, "1 to 1024");
   check(cluster_impacts >= 1 && cluster_impacts <= 1000, "cluster_impacts", cluster_impacts, "1 to 1000");
   const size_t rows = Schedule(scene.options.dt, scene.duration).steps + 1;
@@ -329,12 +367,28 @@ void FanOptions::validate(const Scene& scene) const {
   draw_options(*this).validate(one);
 }
 
-Fan run_fan(const Scene& scene, const FanOptions& options, const std::function<bool(long, long)>& progress) {
+Fan run_fan(const Scene& scene, const FanOptions& options, const ChunkFolder* folder,
+            const std::function<bool(long, long)>& progress) {
   scene.options.validate();
   scene.control.validate(scene.model);
   scene.world.event.validate();
   options.validate(scene);
-  return FanRun(scene, options, progress).run();
+  return FanRun(scene, options, folder, progress).run();
+}
+
+Fan run_fan(const Scene& scene, const FanOptions& options, const std::function<bool(long, long)>& progress) {
+  return run_fan(scene, options, nullptr, progress);
+}
+
+Fan record_fan(const Scene& scene, const FanOptions& options, const std::filesystem::path& file,
+               const std::function<bool(long, long)>& progress) {
+  const std::filesystem::path target = output_target(file);
+  check_writable(target);
+  ChunkFolder folder(target, "fan", options.resume);
+  Fan fan = run_fan(scene, options, &folder, progress);
+  if (!fan.branches.empty()) folder.guard([&] { write_fan(target, scene, fan); });
+  if (!fan.interrupted) folder.remove();
+  return fan;
 }
 
 }  // namespace scree

@@ -7,7 +7,9 @@
 #include "scree/error.h"
 #include "scree/fan.h"
 #include "sim/build_info.h"
+#include "sim/fan_chunks.h"
 #include "sim/run_blocks.h"
+#include "sim/schedule.h"
 #include "sim/seal.h"
 
 namespace scree {
@@ -67,8 +69,8 @@ void write_branches(hdf5::Writer& out, const Fan& fan) {
     first.push_back(first.back() + static_cast<int>(branch.impacts.size()));
   }
   out.strings("/branches/failure", failures, {all.size()});
-  out.create("/branches/final_state_hash", H5T_NATIVE_UINT64, {all.size()}, "1");
-  out.put("/branches/final_state_hash", H5T_NATIVE_UINT64, 0, all.size(), hashes.data());
+  out.create("/branches/final_state_hash", hdf5::Type::uint64, {all.size()}, "1");
+  out.put("/branches/final_state_hash", 0, all.size(), hashes.data());
   write_numbers(out, "/branches/final_energy", all, "J", [](const FanBranch& b) { return b.final_energy; });
   write_numbers(out, "/branches/penetration", all, "m", [](const FanBranch& b) { return b.penetration; });
   write_numbers(out, "/branches/end_time", all, "s", [](const FanBranch& b) { return b.end_time; });
@@ -76,7 +78,7 @@ void write_branches(hdf5::Writer& out, const Fan& fan) {
   out.integers("/branches/first_impact", first, {all.size() + 1}, "1");
 }
 
-void write_impacts(hdf5::Writer& out, const Fan& fan, hsize_t nv, TextTable& modes) {
+void write_impacts(hdf5::Writer& out, const Fan& fan, std::uint64_t nv, TextTable& modes) {
   std::vector<const FanImpact*> all;
   std::vector<int> branch;
   for (size_t b = 0; b < fan.branches.size(); ++b)
@@ -100,7 +102,7 @@ void write_impacts(hdf5::Writer& out, const Fan& fan, hsize_t nv, TextTable& mod
     values.reserve(all.size() * nv);
     for (const FanImpact* impact : all) {
       const Eigen::VectorXd& v = impact->*member;
-      if (static_cast<hsize_t>(v.size()) != nv)
+      if (static_cast<std::uint64_t>(v.size()) != nv)
         throw InputError(fmt::format("fan: {} has {} entries, expected {}", path, v.size(), nv));
       values.insert(values.end(), v.begin(), v.end());
     }
@@ -123,11 +125,122 @@ void write_clusters(hdf5::Writer& out, const Fan& fan, TextTable& modes) {
   write_integers(out, "/split/branches", fan.split, [](const FanShare& s) { return s.branches; });
 }
 
+// --- chunks --------------------------------------------------------------------------------------------------------
+
+constexpr size_t kChunk = 256;            // branches
+constexpr double kChunkBytes = 64 << 20;  // of rows, at most, unless the user says how many branches
+
+// What write_branches and write_impacts wrote, but for clusters.
+std::vector<FanBranch> read_branches(const hdf5::Reader& in, std::uint64_t nv) {
+  const std::uint64_t count = in.length("/branches/index"), impacts = in.length("/impacts/time");
+  const std::vector<int> index = in.integers("/branches/index", {count}),
+                         status = in.integers("/branches/status", {count}),
+                         first = in.integers("/branches/first_impact", {count + 1}),
+                         contacts = in.integers("/impacts/contacts", {impacts}),
+                         mode = in.integers("/impacts/mode", {impacts}),
+                         without_collision = in.integers("/impacts/without_collision", {impacts});
+  const std::vector<std::string> failure = in.strings("/branches/failure", {count}),
+                                 modes = in.strings("/modes", {in.length("/modes")});
+  const std::vector<double> energy = in.numbers("/branches/final_energy", {count}),
+                            penetration = in.numbers("/branches/penetration", {count}),
+                            end_time = in.numbers("/branches/end_time", {count}),
+                            time = in.numbers("/impacts/time", {impacts}),
+                            energy_before = in.numbers("/impacts/energy_before", {impacts}),
+                            energy_after = in.numbers("/impacts/energy_after", {impacts}),
+                            v_before = in.numbers("/impacts/v_before", {impacts, nv}),
+                            v_after = in.numbers("/impacts/v_after", {impacts, nv});
+  std::vector<std::uint64_t> hash(count);
+  in.get("/branches/final_state_hash", hdf5::Type::uint64, {count}, 0, count, hash.data());
+  if (first.front() != 0 || !std::is_sorted(first.begin(), first.end()) ||
+      static_cast<std::uint64_t>(first.back()) != impacts)
+    in.fail("/branches/first_impact", fmt::format("expected from 0 to {} without decrease", impacts));
+  const auto velocity = [&](const std::vector<double>& all, size_t i) -> Eigen::VectorXd {
+    return Eigen::Map<const Eigen::VectorXd>(all.data() + i * nv, static_cast<Eigen::Index>(nv));
+  };
+  std::vector<FanBranch> branches(count);
+  for (size_t b = 0; b < count; ++b) {
+    if (status[b] < 0 || status[b] > static_cast<int>(RunStatus::step_failed))
+      in.fail("/branches/status", fmt::format("row {} holds {}, expected 0 or 1", b, status[b]));
+    FanBranch& branch = branches[b];
+    branch.index = index[b];
+    branch.status = static_cast<RunStatus>(status[b]);
+    branch.failure = failure[b];
+    branch.final_state_hash = hash[b];
+    branch.final_energy = energy[b];
+    branch.penetration = penetration[b];
+    branch.end_time = end_time[b];
+    for (size_t i = static_cast<size_t>(first[b]); i < static_cast<size_t>(first[b + 1]); ++i) {
+      if (mode[i] < 0 || static_cast<size_t>(mode[i]) >= modes.size())
+        in.fail("/impacts/mode", fmt::format("row {} holds {}, expected 0 to {}", i, mode[i], modes.size() - 1));
+      FanImpact& impact = branch.impacts.emplace_back();
+      impact.time = time[i];
+      impact.contacts = contacts[i];
+      impact.mode = modes[static_cast<size_t>(mode[i])];
+      impact.kind = without_collision[i] != 0 ? EventKind::impact_without_collision : EventKind::impact;
+      impact.energy_before = energy_before[i];
+      impact.energy_after = energy_after[i];
+      impact.v_before = velocity(v_before, i);
+      impact.v_after = velocity(v_after, i);
+    }
+  }
+  return branches;
+}
+
 }  // namespace
 
+size_t fan_chunk_size(const Scene& scene, const FanOptions& options) {
+  if (options.chunk > 0) return static_cast<size_t>(options.chunk);
+  const double rows = static_cast<double>(Schedule(scene.options.dt, scene.duration).steps + 1);
+  const double bytes = 8.0 * rows * std::max(1, scene.model.nq() + scene.model.nv());
+  return std::clamp(static_cast<size_t>(kChunkBytes / bytes), size_t{1}, kChunk);
+}
+
+void write_fan_chunk(const ChunkFolder& folder, size_t k, const ChunkFolder::Settings& settings, const Scene& scene,
+                     const Fan& fan, size_t first, size_t count) {
+  const std::uint64_t nq = static_cast<std::uint64_t>(scene.model.nq()),
+                      nv = static_cast<std::uint64_t>(scene.model.nv()), rows = fan.rows();
+  Fan part;
+  part.branches.assign(fan.branches.begin() + static_cast<std::ptrdiff_t>(first),
+                       fan.branches.begin() + static_cast<std::ptrdiff_t>(first + count));
+  folder.write(k, [&](hdf5::Writer& out) {
+    out.pairs("/settings", settings);
+    out.attribute("/", "chunk", static_cast<int>(k));
+    out.create("/q", hdf5::Type::float64, {count, rows, nq}, "m, rad, unit quaternions (w, x, y, z)");
+    out.create("/v", hdf5::Type::float64, {count, rows, nv}, kVelocityUnits);
+    out.put("/q", 0, count, fan.q.data() + first * rows * nq);
+    out.put("/v", 0, count, fan.v.data() + first * rows * nv);
+    TextTable modes;
+    write_branches(out, part);
+    write_impacts(out, part, nv, modes);
+    out.strings("/modes", modes.texts(), {modes.texts().size()});
+  });
+}
+
+void read_fan_chunks(const ChunkFolder& folder, const ChunkFolder::Settings& settings, const Scene& scene, size_t chunk,
+                     Fan& fan, std::vector<char>& ended) {
+  const std::uint64_t nq = static_cast<std::uint64_t>(scene.model.nq()),
+                      nv = static_cast<std::uint64_t>(scene.model.nv()), rows = fan.rows();
+  folder.read(settings, [&](const fs::path& file, const hdf5::Reader& in) {
+    const int k = in.integer_attribute("/", "chunk");
+    if (k < 0 || static_cast<size_t>(k) > ended.size() / chunk || folder.chunk(static_cast<size_t>(k)) != file)
+      in.fail("/", fmt::format("is chunk {}, expected another name", k));
+    const size_t first = static_cast<size_t>(k) * chunk, count = std::min(chunk, ended.size() - first);
+    std::vector<FanBranch> branches = read_branches(in, nv);
+    if (branches.size() != count)
+      in.fail("/branches", fmt::format("holds {} branches, expected {}", branches.size(), count));
+    in.get("/q", hdf5::Type::float64, {count, rows, nq}, 0, count, fan.q.data() + first * rows * nq);
+    in.get("/v", hdf5::Type::float64, {count, rows, nv}, 0, count, fan.v.data() + first * rows * nv);
+    for (size_t b = 0; b < count; ++b) {
+      fan.branches[first + b] = std::move(branches[b]);
+      ended[first + b] = 1;
+    }
+  });
+}
+
 void write_fan(const fs::path& file, const Scene& scene, const Fan& fan) {
-  const hsize_t branches = fan.branches.size(), rows = fan.rows();
-  const hsize_t nq = static_cast<hsize_t>(scene.model.nq()), nv = static_cast<hsize_t>(scene.model.nv());
+  const std::uint64_t branches = fan.branches.size(), rows = fan.rows();
+  const std::uint64_t nq = static_cast<std::uint64_t>(scene.model.nq()),
+                      nv = static_cast<std::uint64_t>(scene.model.nv());
   if (fan.q.size() != branches * rows * nq || fan.v.size() != branches * rows * nv || fan.spread.size() != rows)
     throw InputError(fmt::format("fan: q, v, spread hold {}, {}, {} numbers, expected those of {} branches and {} rows",
                                  fan.q.size(), fan.v.size(), fan.spread.size(), branches, rows));
@@ -158,9 +271,8 @@ void write_fan(const fs::path& file, const Scene& scene, const Fan& fan) {
       {"friction directions", fmt::format("{}", sampling.friction_directions)},
       {"cluster_impacts", fmt::format("{}", fan.options.cluster_impacts)},
   };
-  std::vector<std::string> table;
-  for (const auto& [name, value] : settings) table.insert(table.end(), {name, value});
-  out.strings("/settings", table, {settings.size(), 2});
+  out.pairs("/settings", settings);
+  out.pairs("/identity", fan.identity);
 
   out.numbers("/time", fan.time, {rows}, "s");
   out.numbers("/q", fan.q, {branches, rows, nq}, "m, rad, unit quaternions (w, x, y, z)");

@@ -1,61 +1,40 @@
-// The little of HDF5 that run files need: groups, numeric and string datasets, string and number attributes.
-// Every failure is an InputError "file: /path: what"; HDF5's own messages stay silent.
+// The little of HDF5 that run files need, written and read by ourselves: groups of hard links, contiguous datasets of
+// numbers and fixed-length strings, attributes of one number or string. docs/run-files.md, "What of HDF5".
+//
+// The format is that of "HDF5 File Format Specification Version 3.0" with superblock 0, object headers 1 and symbol
+// tables, which every version of the library reads, and which it writes by default: files that the library wrote for
+// scree are read, too. Why not the library: a close that fails for want of space makes its exit handler crash, and it
+// follows the pointers of a hostile file wherever they lead, into other files as well. Here all that is not of the
+// above (external and virtual storage, soft and external links, filters, ...) is refused, and every offset and size is
+// checked against the file before it is used.
 #pragma once
 
-#include <hdf5.h>
-
+#include <cstdint>
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace scree::hdf5 {
 
-using Extents = std::vector<hsize_t>;
+using Extents = std::vector<std::uint64_t>;
 
-class Handle {  // closes what it holds
- public:
-  using Close = herr_t (*)(hid_t);
-  Handle() = default;
-  Handle(hid_t id, Close closer) : id_(id), close_(closer) {}
-  Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
-  Handle& operator=(Handle&& other) noexcept {
-    std::swap(id_, other.id_);
-    std::swap(close_, other.close_);
-    return *this;
-  }
-  ~Handle() {
-    if (id_ >= 0) close_(id_);
-  }
-  operator hid_t() const { return id_; }
-  herr_t close() { return close_(std::exchange(id_, -1)); }  // for the file itself, where closing may fail: disk full
+enum class Type { float64, int32, int64, uint8, uint64, text };  // text: of a fixed length, padded with zeros
 
- private:
-  hid_t id_ = -1;
-  Close close_ = nullptr;
-};
+struct Attribute;
+struct Node;  // a group or dataset
 
-class Silence {  // HDF5 prints a stack of errors by default
- public:
-  Silence() {
-    H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  }
-  ~Silence() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
-  Silence(const Silence&) = delete;
-  Silence& operator=(const Silence&) = delete;
-
- private:
-  H5E_auto2_t function_ = nullptr;
-  void* data_ = nullptr;
-};
-
+// Failures are WriteErrors "file: /path: cannot write: why".
 class Writer {
  public:
   // Overwrites `file` and leaves room for a seal (sim/seal.h) in front. `name` stands for it in messages.
   Writer(const std::filesystem::path& file, std::string name);
-  void close();  // throws if the last bytes could not be written
+  ~Writer();
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+  void close();  // a file that was not closed is of no use
 
   void group(const std::string& path);
   void numbers(const std::string& path, const std::vector<double>& data, const Extents& shape,
@@ -63,31 +42,39 @@ class Writer {
   void integers(const std::string& path, const std::vector<int>& data, const Extents& shape, const std::string& units);
   void text(const std::string& path, std::string_view data);
   void strings(const std::string& path, const std::vector<std::string>& data, const Extents& shape);
+  void pairs(const std::string& path, const std::vector<std::pair<std::string, std::string>>& rows);  // n x 2 strings
   void attribute(const std::string& object, const std::string& key, const std::string& value);
   void attribute(const std::string& object, const std::string& key, double value);
   void attribute(const std::string& object, const std::string& key, int value);
 
-  // Datasets filled part by part: `put` writes `count` entries of the first dimension from entry `first` on. Data in
-  // memory is of the same type.
-  void create(const std::string& path, hid_t type, const Extents& shape, const std::string& units);
+  // Datasets filled part by part: `put` writes `count` entries of the first dimension from entry `first` on.
+  void create(const std::string& path, Type type, const Extents& shape, const std::string& units);
   void create_strings(const std::string& path, size_t length, const Extents& shape);
-  void put(const std::string& path, hid_t type, hsize_t first, hsize_t count, const void* data);
-  void put_strings(const std::string& path, hsize_t first, const std::vector<std::string>& data);
+  void put(const std::string& path, std::uint64_t first, std::uint64_t count, const void* data);
+  void put_strings(const std::string& path, std::uint64_t first, const std::vector<std::string>& data);
 
  private:
-  void dataset(const std::string& path, hid_t type, const Extents& shape, const void* data);
-  void attribute(const std::string& object, const std::string& key, hid_t type, const void* value);
-  void require(bool ok, const std::string& path) const;
+  Node& find(const std::string& path);
+  Node& add(const std::string& path);
+  Node& add_dataset(const std::string& path, Type type, size_t item, const Extents& shape);
+  void add_attribute(const std::string& object, const std::string& key, Type type, std::string bytes);
+  void write(const std::string& path, std::uint64_t address, const void* data, std::uint64_t size);
+  [[noreturn]] void fail(const std::string& path, int error) const;
 
-  Silence silence_;
   std::string name_;
-  Handle file_;
+  int file_ = -1;
+  std::uint64_t end_;  // first address that is free
+  std::unique_ptr<Node> root_;
 };
 
+// Failures are InputErrors "file: /path: what".
 class Reader {
  public:
-  // Of a sealed file.
+  // Of a sealed file. Reads and checks all but the contents of datasets.
   explicit Reader(const std::filesystem::path& file);
+  ~Reader();
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
 
   Extents extents(const std::string& path) const;
   // `shape` is what the dataset must have.
@@ -95,12 +82,16 @@ class Reader {
   std::vector<int> integers(const std::string& path, const Extents& shape) const;
   std::string text(const std::string& path) const;
   std::vector<std::string> strings(const std::string& path, const Extents& shape) const;
-  // `count` entries of the first dimension from entry `first` on, as numbers of `type`; `shape` is that of the whole
-  // dataset.
-  void get(const std::string& path, hid_t type, const Extents& shape, hsize_t first, hsize_t count, void* data) const;
-  std::vector<std::string> strings(const std::string& path, const Extents& shape, hsize_t first, hsize_t count) const;
+  std::vector<std::pair<std::string, std::string>> pairs(const std::string& path) const;
+  std::uint64_t length(const std::string& path) const;  // of a dataset of one dimension
+  // `count` entries of the first dimension from entry `first` on; `shape` is that of the whole dataset.
+  void get(const std::string& path, Type type, const Extents& shape, std::uint64_t first, std::uint64_t count,
+           void* data) const;
+  std::vector<std::string> strings(const std::string& path, const Extents& shape, std::uint64_t first,
+                                   std::uint64_t count) const;
   size_t string_length(const std::string& path) const;                // of the longest
   std::vector<std::string> children(const std::string& group) const;  // in order of their names
+  bool has(const std::string& path) const;
   std::string string_attribute(const std::string& object, const std::string& key) const;
   double number_attribute(const std::string& object, const std::string& key) const;
   int integer_attribute(const std::string& object, const std::string& key) const;
@@ -109,20 +100,17 @@ class Reader {
   [[noreturn]] void fail(const std::string& path, const std::string& what) const;
 
  private:
-  Handle open_dataset(const std::string& path, H5T_class_t type, const char* expected) const;
-  void check_shape(const std::string& path, const Extents& expected) const;
-  template <class Value>
-  std::vector<Value> read(const std::string& path, const Extents& shape, H5T_class_t type_class, hid_t type,
-                          const char* expected) const;
-  template <class Value>
-  Value read_attribute(const std::string& object, const std::string& key, H5T_class_t type_class, hid_t type,
-                       const char* expected) const;
-  Handle open_attribute(const std::string& object, const std::string& key, H5T_class_t type,
-                        const char* expected) const;
+  const Node& dataset(const std::string& path) const;
+  const Node& typed_dataset(const std::string& path, Type type) const;
+  void check_shape(const std::string& path, const Node& set, const Extents& expected) const;
+  const Attribute* find_attribute(const std::string& object, const std::string& key) const;
+  const Attribute& attribute(const std::string& object, const std::string& key, Type type) const;
+  template <class Value> std::vector<Value> read(const std::string& path, const Extents& shape, Type type) const;
 
-  Silence silence_;
+  struct File;
   std::string name_;
-  Handle file_;
+  std::unique_ptr<File> file_;
+  std::map<std::string, std::unique_ptr<Node>> nodes_;  // by path
 };
 
 }  // namespace scree::hdf5

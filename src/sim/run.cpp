@@ -8,17 +8,23 @@
 #include <numeric>
 
 #include "control/joint_forces.h"
+#include "formats/atomic_file.h"
 #include "scree/dynamics.h"
+#include "scree/error.h"
 #include "sim/build_info.h"
 #include "sim/dense_output.h"
+#include "sim/identity.h"
+#include "sim/run_chunks.h"
 #include "sim/run_contacts.h"
 #include "sim/run_events.h"
 #include "sim/schedule.h"
+#include "sim/state_blocks.h"
 
 namespace scree {
 namespace {
 
 // The controller of the step, E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.8.
+constexpr double kMostCheckpoints = 1e6;
 constexpr double kFirstStep = 0.01;                                         // [s]
 constexpr double kSafety = 0.9, kSmallestFactor = 0.2, kLargestFactor = 2;  // of the next step over the last
 
@@ -160,21 +166,59 @@ const char* run_status_name(RunStatus status) {
 
 namespace {
 
+constexpr double kChunkTime = 10;  // [s] of wall time between chunks, if the user does not say how many rows
+
+// Rows a step of dt apart, from where a run starts on: at k dt where it starts at such a time, as though it had never
+// stopped; else at the start and dt after it, 2 dt, ...
+class RowTimes {
+ public:
+  RowTimes(double dt, double duration, double start)
+      : whole_(dt, duration), rest_(dt, duration - start), start_(start), first_(std::round(start / dt)) {
+    on_grid_ = first_ < static_cast<double>(whole_.steps) &&
+               std::abs(whole_.time(static_cast<size_t>(first_)) - start) <= 1e-12 * duration;
+    if (!on_grid_) first_ = 0;
+  }
+  size_t first() const { return static_cast<size_t>(first_); }
+  size_t last() const { return on_grid_ ? whole_.steps : rest_.steps; }
+  double time(size_t row) const {
+    if (on_grid_) return whole_.time(row);
+    return row == rest_.steps ? whole_.duration : start_ + rest_.time(row);
+  }
+  double step(size_t row) const { return on_grid_ ? whole_.step(row) : rest_.step(row); }
+
+ private:
+  Schedule whole_, rest_;
+  double start_, first_;
+  bool on_grid_ = false;
+};
+
 struct Runner {
+  using Clock = std::chrono::steady_clock;
+
   const Scene& scene;
+  const RunOptions& wanted;
   const RunProgress& progress;
+  const ChunkFolder* folder;  // null: no chunks
   StepOptions options;
   State state;
   StepWorkspace workspace;
   Run& run;
-  std::string failure;
-  std::chrono::steady_clock::duration stepping{};
+  std::string failure = {};
+  Clock::duration stepping = {};
+  double wall_before = 0;  // [s] of the calls before this one
+  double proposal = 0;     // [s] the next step, where it follows from the accuracy
+  StepReport since = {};   // the last row
+  size_t chunks = 0, rows_kept = 0, states_kept = 0;
+  long saved = 0;  // multiples of the checkpoint that are behind us
+  Clock::time_point last_chunk = Clock::now();
+
+  double wall_time() const { return wall_before + std::chrono::duration<double>(stepping).count(); }
 
   // One call of step() or advance(), timed and counted. False if it failed.
   template <class Take> bool take(Take&& step_once, StepReport& report) {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     report = step_once(scene.model, scene.control, options, state, workspace);
-    stepping += std::chrono::steady_clock::now() - start;
+    stepping += Clock::now() - start;
     if (report.converged()) {
       count(run.totals, report, options);
       return true;
@@ -193,19 +237,72 @@ struct Runner {
     }
   }
 
+  // After a step whose rows are recorded: states that are wanted, chunks that are due, and whether to go on.
+  bool go_on(bool ended) {
+    save_states();
+    const size_t rows = run.rows() - rows_kept;
+    const bool due = wanted.chunk > 0 ? rows >= static_cast<size_t>(wanted.chunk)
+                                      : Clock::now() - last_chunk >= std::chrono::duration<double>(kChunkTime);
+    if (folder && due && rows > 0 && !ended) write_chunk();
+    if (!progress || progress(state.time, scene.duration) || ended) return true;
+    run.status = RunStatus::interrupted;
+    return false;
+  }
+
+  void save_states() {
+    if (wanted.checkpoint <= 0) return;
+    const long passed = checkpoints_until(state.time);
+    if (passed > saved) run.states.push_back({static_cast<double>(passed) * wanted.checkpoint, state, proposal});
+    saved = passed;
+  }
+  long checkpoints_until(double time) const {
+    return wanted.checkpoint > 0 ? static_cast<long>(std::floor(time / wanted.checkpoint * (1 + 1e-12))) : 0;
+  }
+
+  void write_chunk() {
+    RunCursor cursor{{state.time, state, proposal},
+                     wall_time(),
+                     since.iterations,
+                     since.substeps,
+                     since.rejected,
+                     since.outer,
+                     run.totals};
+    write_run_chunk(*folder, chunks++, run.identity, scene.model, rows_from(run, scene.model, rows_kept, states_kept),
+                    cursor);
+    rows_kept = run.rows();
+    states_kept = run.states.size();
+    last_chunk = Clock::now();
+  }
+
+  // What chunks of an earlier call hold. False: nothing.
+  bool resume() {
+    RunCursor cursor;
+    if (!folder || !wanted.resume) return false;
+    chunks = read_run_chunks(*folder, run.identity, scene.model, run, cursor);
+    if (chunks == 0) return false;
+    state = cursor.end.state;
+    proposal = cursor.end.next_step;
+    since.iterations = cursor.iterations;
+    since.substeps = cursor.substeps;
+    since.rejected = cursor.rejected;
+    since.outer = cursor.outer;
+    run.totals = cursor.totals;
+    wall_before = cursor.wall_time;
+    rows_kept = run.rows();
+    states_kept = run.states.size();
+    saved = checkpoints_until(state.time);
+    return true;
+  }
+
   // Steps of dt, a row each.
-  void run_fixed() {
-    const Schedule schedule(scene.options.dt, scene.duration);
-    for (size_t row = 1; row <= schedule.steps; ++row) {
-      options.dt = schedule.step(row);
+  void run_fixed(const RowTimes& rows) {
+    for (size_t row = rows.first() + run.rows(); row <= rows.last(); ++row) {
+      options.dt = rows.step(row);
       StepReport report;
       if (!take(step, report)) return;
-      state.time = schedule.time(row);  // k dt, not a sum that drifts
+      state.time = rows.time(row);  // k dt, not a sum that drifts
       keep(state, report);
-      if (progress && !progress(state.time, scene.duration) && row < schedule.steps) {
-        run.status = RunStatus::interrupted;
-        return;
-      }
+      if (!go_on(row == rows.last())) return;
     }
   }
 
@@ -217,10 +314,9 @@ struct Runner {
     DenseOutput between(scene.model);
     Energies energies(scene);
     State start = state, at = state;
-    StepReport since;  // the last row
-    since.residual = 0;
     size_t row = 1;
-    double proposal = std::min(kFirstStep, largest);
+    while (row <= rows.steps && rows.time(row) <= state.time) ++row;
+    if (proposal <= 0) proposal = std::min(kFirstStep, largest);
     while (state.time < end) {
       // No last step that is much shorter than the one before.
       const double left = end - state.time;
@@ -241,10 +337,7 @@ struct Runner {
         keep(at, since);
         since.iterations = since.substeps = since.rejected = since.outer = 0;  // told once
       }
-      if (progress && !progress(state.time, end) && state.time < end) {
-        run.status = RunStatus::interrupted;
-        break;
-      }
+      if (!go_on(state.time >= end)) break;
     }
     if (state.time > run.time.back()) {  // where a run that did not complete ended
       energies.fill(state, since);
@@ -273,39 +366,98 @@ struct Runner {
 
 }  // namespace
 
-Run run_scene(const Scene& scene, const RunProgress& progress) {
-  scene.options.validate();
-  scene.control.validate(scene.model);
+Run run_scene(const Scene& scene, const RunOptions& wanted, const ChunkFolder* folder, const RunProgress& progress) {
+  wanted.validate(scene);
   const bool controlled = scene.output > 0;
-  if (controlled) check_accuracy(scene.options.integrator);
-
   Run run;
   run.title = scene.title;
   run.scene_text = scene.text;
+  run.identity = run_settings(scene, wanted);
   run.environment = scene.world.environment;
   if (has_contact(run)) {
     run.first_contact.push_back(0);
     for (const ContactPoint& point : scene.world.points) run.point_names.push_back(point.name);
   }
   Runner runner{scene,
+                wanted,
                 progress,
+                folder,
                 scene.options,
-                make_state(scene.model, scene.q0, scene.v0),
+                wanted.from ? wanted.from->state : make_state(scene.model, scene.q0, scene.v0),
                 has_contact(run) ? StepWorkspace(scene.model, scene.world) : StepWorkspace(scene.model),
-                run,
-                {}};
-  reserve(run, Schedule(controlled ? scene.output : scene.options.dt, scene.duration).steps + 1, scene.model);
-  StepReport initial;  // no step led there: its energies are real, all else is zero
-  initial.residual = 0;
-  Energies(scene).fill(runner.state, initial);
-  runner.keep(runner.state, initial);
+                run};
+  const RowTimes rows(controlled ? scene.output : scene.options.dt, scene.duration, runner.state.time);
+  if (!controlled) runner.state.time = rows.time(rows.first());  // k dt to the last bit
+  reserve(run, rows.last() - rows.first() + 1, scene.model);
+  runner.since.residual = 0;
+  if (wanted.from) runner.proposal = wanted.from->next_step;
+  if (!runner.resume()) {
+    runner.saved = runner.checkpoints_until(runner.state.time);
+    StepReport initial;  // no step led there: its energies are real, all else is zero
+    initial.residual = 0;
+    Energies(scene).fill(runner.state, initial);
+    runner.keep(runner.state, initial);
+  }
   if (controlled)
     runner.run_controlled();
   else
-    runner.run_fixed();
-  run.wall_time = std::chrono::duration<double>(runner.stepping).count();
+    runner.run_fixed(rows);
+  if (run.status == RunStatus::interrupted && runner.chunks > 0 && run.rows() > runner.rows_kept && !controlled)
+    runner.write_chunk();
+  if (run.states.empty() || run.states.back().state.time != runner.state.time)
+    run.states.push_back({runner.state.time, runner.state, runner.proposal});
+  run.wall_time = runner.wall_time();
   run.final_state_hash = state_hash(runner.state);
   add_settings(run, scene, runner.failure);
+  return run;
+}
+
+void RunOptions::validate(const Scene& scene) const {
+  scene.options.validate();
+  scene.control.validate(scene.model);
+  if (scene.output > 0) check_accuracy(scene.options.integrator);
+  if (!(checkpoint >= 0 && std::isfinite(checkpoint)))
+    throw InputError(fmt::format("run: checkpoint is {}, expected s >= 0", checkpoint));
+  if (checkpoint > 0 && scene.duration / checkpoint > kMostCheckpoints)
+    throw InputError(fmt::format("run: checkpoint is {} s, expected at most {:g} in {} s", checkpoint, kMostCheckpoints,
+                                 scene.duration));
+  if (chunk < 0) throw InputError(fmt::format("run: chunk is {}, expected an integer >= 0", chunk));
+  if (!from) return;
+  check_state(scene.model, from->state);
+  if (!(from->state.time >= 0 && from->state.time < scene.duration))
+    throw InputError(fmt::format("run: the state to start from is at {:.10g} s, expected before the end, {:.10g} s",
+                                 from->state.time, scene.duration));
+}
+
+Run run_scene(const Scene& scene, const RunProgress& progress) { return run_scene(scene, {}, nullptr, progress); }
+
+Run run_scene(const Scene& scene, const RunOptions& options, const RunProgress& progress) {
+  return run_scene(scene, options, nullptr, progress);
+}
+
+std::optional<Run> finished_run(const Scene& scene, const RunOptions& options, const std::filesystem::path& file) {
+  std::error_code error;
+  if (!options.resume || !std::filesystem::exists(file, error)) return {};
+  try {
+    Run run = read_run(file).run;
+    if (run.identity != run_settings(scene, options) || run.status == RunStatus::interrupted) return {};
+    ChunkFolder(file, "run", true).remove();  // of a call that was killed just before it did
+    return run;
+  } catch (const InputError&) {  // something else, or damaged: it is written anew
+  }
+  return {};
+}
+
+Run record_run(const Scene& scene, const RunOptions& options, const std::filesystem::path& file,
+               const RunProgress& progress) {
+  options.validate(scene);
+  const std::filesystem::path target = output_target(file);
+  check_writable(target);
+  if (std::optional<Run> run = finished_run(scene, options, target)) return std::move(*run);
+  ChunkFolder folder(target, "run", options.resume);
+  Run run = run_scene(scene, options, &folder, progress);
+  folder.guard([&] { write_run(target, scene.model, run); });
+  if (run.status != RunStatus::interrupted) folder.remove();
   return run;
 }
 

@@ -15,6 +15,7 @@
 #include "sim/run_blocks.h"
 #include "sim/run_contacts.h"
 #include "sim/seal.h"
+#include "sim/state_blocks.h"
 
 namespace scree {
 namespace {
@@ -22,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using MeshPointer = std::shared_ptr<const TriangleMesh>;
 
-constexpr int kFormatVersion = 1;
+constexpr int kFormatVersion = 2;          // 1: without /states and totals
 constexpr double kQuaternionSlack = 1e-6;  // as make_state
 
 struct NumberColumn {
@@ -63,6 +64,12 @@ constexpr ContactVector kContactVectors[] = {
     {"/contacts/moment", "N m", &Contact::moment},
 };
 
+// Attributes of /report: whole numbers, exact up to 2^53.
+constexpr std::pair<const char*, long long RunTotals::*> kTotals[] = {{"steps", &RunTotals::steps},
+                                                                      {"rejected", &RunTotals::rejected},
+                                                                      {"inaccurate", &RunTotals::inaccurate},
+                                                                      {"stages", &RunTotals::stages}};
+
 std::vector<std::string> joint_names(const Model& model) {
   std::vector<std::string> names;
   for (const Joint& joint : model.joints()) names.push_back(joint.name);
@@ -91,8 +98,8 @@ void write_model(hdf5::Writer& out, const Model& model) {
   out.group("/model");
   out.text("/model/urdf", format_urdf(model));
   out.strings("/model/joint_names", joint_names(model), {model.joints().size()});
-  out.strings("/model/q_names", position_names(model), {static_cast<hsize_t>(model.nq())});
-  out.strings("/model/v_names", velocity_names(model), {static_cast<hsize_t>(model.nv())});
+  out.strings("/model/q_names", position_names(model), {static_cast<std::uint64_t>(model.nq())});
+  out.strings("/model/v_names", velocity_names(model), {static_cast<std::uint64_t>(model.nv())});
   out.group("/model/meshes");
   int k = 0;
   for (const auto& [uri, mesh] : collect_meshes(model)) {
@@ -116,7 +123,7 @@ struct SolidWriter {
 
   void numbers(const char* name, const double* data, const hdf5::Extents& shape, const char* units) const {
     size_t count = 1;
-    for (const hsize_t extent : shape) count *= extent;
+    for (const std::uint64_t extent : shape) count *= extent;
     out.numbers(group + "/" + name, std::vector<double>(data, data + count), shape, units);
   }
   void operator()(const GroundPlane& plane) const {
@@ -135,7 +142,8 @@ struct SolidWriter {
     const Eigen::MatrixXd rows = field->heights().transpose();
     const double spacing = field->spacing();
     out.attribute(group, "type", "height_field");
-    numbers("heights", rows.data(), {static_cast<hsize_t>(rows.cols()), static_cast<hsize_t>(rows.rows())}, "m");
+    numbers("heights", rows.data(), {static_cast<std::uint64_t>(rows.cols()), static_cast<std::uint64_t>(rows.rows())},
+            "m");
     numbers("origin", field->origin().data(), {2}, "m");
     numbers("spacing", &spacing, {1}, "m");
   }
@@ -156,7 +164,7 @@ void write_environment(hdf5::Writer& out, const Environment& environment) {
 namespace {
 
 void write_contacts(hdf5::Writer& out, const Run& run) {
-  const hsize_t rows = run.rows(), count = run.contacts.size();
+  const std::uint64_t rows = run.rows(), count = run.contacts.size();
   out.integers(kOuterPath, run.outer, {rows}, "1");
   for (const NumberColumn& column : kContactColumns) out.numbers(column.path, run.*column.data, {rows}, column.units);
   std::vector<int> first, point, solid;
@@ -201,7 +209,7 @@ void check_lengths(const Model& model, const Run& run) {
 
 MeshPointer read_mesh(const hdf5::Reader& in, const std::string& group) {
   const std::string vertex_path = group + "/vertices", triangle_path = group + "/triangles";
-  const auto rows = [&](const std::string& path) -> hsize_t {
+  const auto rows = [&](const std::string& path) -> std::uint64_t {
     const hdf5::Extents extents = in.extents(path);
     return extents.empty() ? 0 : extents[0];
   };
@@ -237,8 +245,8 @@ Model read_model(const hdf5::Reader& in, const fs::path& file) {
     return found->second;
   };
   Model model = parse_urdf(in.text("/model/urdf"), fs::path(file.string() + ":/model/urdf"), options);
-  const hdf5::Extents joints = {model.joints().size()}, q = {static_cast<hsize_t>(model.nq())},
-                      v = {static_cast<hsize_t>(model.nv())};
+  const hdf5::Extents joints = {model.joints().size()}, q = {static_cast<std::uint64_t>(model.nq())},
+                      v = {static_cast<std::uint64_t>(model.nv())};
   if (in.strings("/model/joint_names", joints) != joint_names(model))
     in.fail("/model/joint_names", "differs from the joints of /model/urdf");
   if (in.strings("/model/q_names", q) != position_names(model))
@@ -284,19 +292,11 @@ std::uint64_t read_hash(const hdf5::Reader& in) {
   return hash;
 }
 
-Run read_table(const hdf5::Reader& in, const Model& model) {
-  Run run;
-  run.title = in.string_attribute("/", "title");
-  run.status = read_status(in);
-  run.wall_time = in.number_attribute("/", "wall_time");
-  if (!(run.wall_time >= 0 && std::isfinite(run.wall_time)))
-    in.fail("/", fmt::format("wall_time is {} s, expected >= 0", run.wall_time));
-  run.final_state_hash = read_hash(in);
-  run.scene_text = in.text("/scene");
-
+void read_table(const hdf5::Reader& in, const Model& model, Run& run) {
   const hdf5::Extents extents = in.extents("/time");
   if (extents.size() != 1 || extents[0] == 0) in.fail("/time", "expected one column with at least one row");
-  const hsize_t rows = extents[0], nq = static_cast<hsize_t>(model.nq()), nv = static_cast<hsize_t>(model.nv());
+  const std::uint64_t rows = extents[0], nq = static_cast<std::uint64_t>(model.nq()),
+                      nv = static_cast<std::uint64_t>(model.nv());
   run.time = in.numbers("/time", {rows});
   check_finite(in, "/time", run.time, 1);
   for (size_t row = 1; row < rows; ++row)
@@ -317,10 +317,19 @@ Run read_table(const hdf5::Reader& in, const Model& model) {
       if (const int n = (run.*column.data)[row]; n < 0)
         in.fail(column.path, fmt::format("row {} holds {}, expected >= 0", row, n));
   }
-  const hdf5::Extents table = in.extents("/settings");
-  if (table.size() != 2 || table[1] != 2) in.fail("/settings", "expected two columns: name, value");
-  const std::vector<std::string> settings = in.strings("/settings", table);
-  for (size_t i = 0; i < settings.size(); i += 2) run.settings.emplace_back(settings[i], settings[i + 1]);
+}
+
+Run read_header(const hdf5::Reader& in) {
+  Run run;
+  run.title = in.string_attribute("/", "title");
+  run.status = read_status(in);
+  run.wall_time = in.number_attribute("/", "wall_time");
+  if (!(run.wall_time >= 0 && std::isfinite(run.wall_time)))
+    in.fail("/", fmt::format("wall_time is {} s, expected >= 0", run.wall_time));
+  run.final_state_hash = read_hash(in);
+  run.scene_text = in.text("/scene");
+
+  run.settings = in.pairs("/settings");
   return run;
 }
 
@@ -373,23 +382,15 @@ Environment read_environment(const hdf5::Reader& in) {
 namespace {
 
 void read_contacts(const hdf5::Reader& in, Run& run) {
-  const std::vector<std::string> groups = in.children("/");
-  const auto has = [&](const char* name) { return std::find(groups.begin(), groups.end(), name) != groups.end(); };
-  if (!has("environment") && !has("contacts")) return;  // a run without contact
-  run.environment = read_environment(in);
-  const hsize_t rows = run.rows();
+  if (!has_contact(run)) return;
+  const std::uint64_t rows = run.rows();
   run.outer = in.integers(kOuterPath, {rows});
   for (const NumberColumn& column : kContactColumns) run.*column.data = in.numbers(column.path, {rows});
   for (const int index : in.integers("/contacts/first", {rows + 1})) {
     if (index < 0) in.fail("/contacts/first", fmt::format("holds {}, expected >= 0", index));
     run.first_contact.push_back(static_cast<std::uint64_t>(index));
   }
-  const auto length = [&](const char* path) -> hsize_t {
-    const hdf5::Extents extents = in.extents(path);
-    if (extents.size() != 1) in.fail(path, "expected one column");
-    return extents[0];
-  };
-  const hsize_t count = length("/contacts/point");
+  const std::uint64_t count = in.length("/contacts/point");
   run.contacts.resize(count);
   const std::vector<int> point = in.integers("/contacts/point", {count}),
                          solid = in.integers("/contacts/solid", {count});
@@ -403,11 +404,50 @@ void read_contacts(const hdf5::Reader& in, Run& run) {
     const std::vector<double> values = in.numbers(column.path, {count, 3});
     for (size_t i = 0; i < count; ++i) run.contacts[i].*column.data = Vec3(&values[3 * i]);
   }
-  run.point_names = in.strings("/contacts/point_names", {length("/contacts/point_names")});
+  run.point_names = in.strings("/contacts/point_names", {in.length("/contacts/point_names")});
   if (const auto problem = find_contact_problem(run)) in.fail(problem->path, problem->what);
 }
 
 }  // namespace
+
+void read_rows(const hdf5::Reader& in, const Model& model, Run& run) {
+  read_table(in, model, run);
+  read_contacts(in, run);
+  read_events(in, model.nv(), run);
+}
+
+void write_rows(hdf5::Writer& out, const Model& model, const Run& run) {
+  const std::uint64_t rows = run.rows(), nq = static_cast<std::uint64_t>(model.nq()),
+                      nv = static_cast<std::uint64_t>(model.nv());
+  out.numbers("/time", run.time, {rows}, "s");
+  out.numbers("/q", run.q, {rows, nq}, "m, rad, unit quaternions (w, x, y, z)");
+  out.numbers("/v", run.v, {rows, nv}, "m/s, rad/s");
+  out.group("/report");
+  for (const NumberColumn& column : kNumberColumns) out.numbers(column.path, run.*column.data, {rows}, column.units);
+  for (const IntegerColumn& column : kIntegerColumns) out.integers(column.path, run.*column.data, {rows}, "1");
+  if (has_contact(run)) write_contacts(out, run);
+  write_events(out, run, model.nv());
+}
+
+void write_totals(hdf5::Writer& out, const RunTotals& totals) {
+  for (const auto& [key, count] : kTotals) out.attribute("/report", key, static_cast<double>(totals.*count));
+  out.attribute("/report", "smallest_step", totals.smallest_step);
+  out.attribute("/report", "largest_step", totals.largest_step);
+}
+
+RunTotals read_totals(const hdf5::Reader& in) {
+  RunTotals totals;
+  const auto number = [&](const char* key) {
+    const double value = in.number_attribute("/report", key);
+    if (!(value >= 0 && value <= 9007199254740992.0))
+      in.fail("/report", fmt::format("{} is {}, expected >= 0", key, value));
+    return value;
+  };
+  for (const auto& [key, count] : kTotals) totals.*count = static_cast<long long>(number(key));
+  totals.smallest_step = number("smallest_step");
+  totals.largest_step = number("largest_step");
+  return totals;
+}
 
 void write_run(const fs::path& file, const Model& model, const Run& run) {
   check_lengths(model, run);
@@ -420,22 +460,13 @@ void write_run(const fs::path& file, const Model& model, const Run& run) {
   out.attribute("/", "wall_time", run.wall_time);
   out.attribute("/", "final_state_hash", fmt::format("{:016x}", run.final_state_hash));
 
-  const hsize_t rows = run.rows(), nq = static_cast<hsize_t>(model.nq()), nv = static_cast<hsize_t>(model.nv());
-  out.numbers("/time", run.time, {rows}, "s");
-  out.numbers("/q", run.q, {rows, nq}, "m, rad, unit quaternions (w, x, y, z)");
-  out.numbers("/v", run.v, {rows, nv}, "m/s, rad/s");
-  out.group("/report");
-  for (const NumberColumn& column : kNumberColumns) out.numbers(column.path, run.*column.data, {rows}, column.units);
-  for (const IntegerColumn& column : kIntegerColumns) out.integers(column.path, run.*column.data, {rows}, "1");
-  if (has_contact(run)) {
-    write_contacts(out, run);
-    write_environment(out, run.environment);
-  }
-  write_events(out, run, model.nv());
+  write_rows(out, model, run);
+  if (has_contact(run)) write_environment(out, run.environment);
+  write_totals(out, run.totals);
+  write_states(out, "/states", model, run.states);
+  out.pairs("/identity", run.identity);
   write_model(out, model);
-  std::vector<std::string> settings;
-  for (const auto& [name, value] : run.settings) settings.insert(settings.end(), {name, value});
-  out.strings("/settings", settings, {run.settings.size(), 2});
+  out.pairs("/settings", run.settings);
   out.text("/scene", run.scene_text);
   out.close();
   seal_file(target.temporary());
@@ -449,12 +480,17 @@ LoadedRun read_run(const fs::path& file) {
   if (in.has_attribute("/", "fan_version"))
     in.fail("/", "is a fan of branches (scree sim --branches), expected the run file of a single one");
   const int format = in.integer_attribute("/", "format_version");
-  if (format != kFormatVersion)
-    in.fail("/", fmt::format("format_version is {}, this scree reads {}", format, kFormatVersion));
+  if (format != 1 && format != kFormatVersion)
+    in.fail("/", fmt::format("format_version is {}, this scree reads 1 and {}", format, kFormatVersion));
   Model model = read_model(in, file);
-  Run run = read_table(in, model);
-  read_contacts(in, run);
-  read_events(in, model.nv(), run);
+  Run run = read_header(in);
+  if (in.has("/environment") || in.has("/contacts")) run.environment = read_environment(in);
+  read_rows(in, model, run);
+  if (format > 1) {
+    run.totals = read_totals(in);
+    run.states = read_states(in, "/states", model);
+    run.identity = in.pairs("/identity");
+  }
   return {std::move(model), std::move(run)};
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "scree/error.h"
+#include "scree/write_error.h"
 
 namespace scree {
 namespace {
@@ -40,7 +41,7 @@ void seal_file(const fs::path& file) {
   stream.seekp(0);
   stream.write(seal.data(), std::ssize(seal));
   stream.close();
-  if (!stream) throw InputError(fmt::format("{}: cannot be sealed (is the disk full?)", file.string()));
+  if (!stream) throw WriteError(fmt::format("{}: cannot write: the seal did not fit", file.string()));
 }
 
 void check_seal(const fs::path& file) {
