@@ -25,11 +25,11 @@ scree_unit(src friction impact/frictional impact/normalised impact/problem impac
 scree_unit(src integrators integrators/derivatives integrators/flight integrators/friction integrators/lasting
            integrators/mdp integrators/nmdp integrators/pbfd integrators/residual integrators/rigid_contacts
            integrators/rk4 integrators/step)
-scree_unit(src batches sim/batch sim/batch_file sim/batch_identity sim/batch_run sim/batch_scene sim/batch_table
-           sim/calibration sim/fan sim/fan_file sim/fan_page sim/fan_statistics)
+scree_unit(src batches sim/batch sim/batch_file sim/batch_run sim/batch_scene sim/batch_table
+           sim/calibration sim/fan sim/fan_page sim/fan_statistics)
 scree_unit(src impacts sim/impact_contacts sim/impact_report sim/impact_scene sim/granular_file sim/motion_file
            sim/run_file sim/scene_contact sim/study_page sim/toml_reader)
-scree_unit(src runs sim/coordinate_names sim/dense_output sim/hdf5 sim/replay sim/replay_contacts
+scree_unit(src runs sim/coordinate_names sim/dense_output sim/replay sim/replay_contacts
            sim/replay_events sim/run sim/run_contacts sim/run_events sim/scene
            sim/seal sim/simulation)
 
