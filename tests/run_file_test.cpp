@@ -58,6 +58,7 @@ void add_contacts(scree::Run& run) {
     run.outer.push_back(static_cast<int>(row));
     run.optimality.push_back(normal(random));
     run.penetration.push_back(normal(random));
+    run.energy_gain.push_back(1e-3 * static_cast<double>(row));
     for (size_t k = 0; row % 3 != 0 && k < 1 + random() % 4; ++k) {
       Contact contact{static_cast<int>(random() % 2), static_cast<int>(random() % 3)};
       contact.position = vector();
@@ -297,6 +298,7 @@ TEST_F(RunFile, ContactsAndGroundComeBack) {
   EXPECT_EQ(loaded.outer, contact.outer);
   EXPECT_EQ(loaded.optimality, contact.optimality);
   EXPECT_EQ(loaded.penetration, contact.penetration);
+  EXPECT_EQ(loaded.energy_gain, contact.energy_gain);
   EXPECT_EQ(loaded.point_names, contact.point_names);
   EXPECT_EQ(loaded.first_contact, contact.first_contact);
   ASSERT_EQ(loaded.contacts.size(), contact.contacts.size());
@@ -473,10 +475,11 @@ TEST_F(RunFile, NamesAMissingOrStrangePartOfTheContacts) {
   scree::Run contact = run;
   add_contacts(contact);
   for (const char* path :
-       {"/contacts", "/contacts/first", "/contacts/point", "/contacts/solid", "/contacts/position", "/contacts/normal",
-        "/contacts/force", "/contacts/moment", "/contacts/depth", "/contacts/point_names", "/report/outer",
-        "/report/optimality", "/report/penetration", "/environment", "/environment/0", "/environment/1/size",
-        "/environment/1/rotation", "/environment/2/heights", "/environment/2/spacing"}) {
+       {"/contacts",           "/contacts/first",         "/contacts/point",        "/contacts/solid",
+        "/contacts/position",  "/contacts/normal",        "/contacts/force",        "/contacts/moment",
+        "/contacts/depth",     "/contacts/point_names",   "/report/outer",          "/report/optimality",
+        "/report/penetration", "/report/energy_gain",     "/environment",           "/environment/0",
+        "/environment/1/size", "/environment/1/rotation", "/environment/2/heights", "/environment/2/spacing"}) {
     write_run(file, scene.model, contact);
     const hid_t handle = H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
     ASSERT_GE(H5Ldelete(handle, path, H5P_DEFAULT), 0) << path;
@@ -563,6 +566,25 @@ TEST_F(RunFile, NamesAMissingPart) {
     H5Fclose(handle);
     seal_file(file);
     expect_refused(key);
+  }
+}
+
+// Written by scree with the HDF5 library, before runs kept states: event-ball.toml with dt 0.05 s over 0.5 s.
+TEST(OldRunFile, OfFormat1IsReadButHoldsNoState) {
+  const std::filesystem::path old = std::filesystem::path(source_dir()) / "tests/data/run-format-1.h5";
+  const LoadedRun loaded = read_run(old);
+  EXPECT_EQ(loaded.run.rows(), 11u);
+  EXPECT_EQ(loaded.run.time.back(), 0.5);
+  EXPECT_EQ(loaded.run.final_state_hash, 0xda4da6c9cbeeea9a);
+  ASSERT_EQ(loaded.run.events.size(), 1u);
+  EXPECT_NEAR(loaded.run.events[0].energy_before - loaded.run.events[0].energy_after, 0.932, 5e-4);  // as it printed
+  EXPECT_EQ(loaded.run.energy_gain, std::vector<double>(11));
+  EXPECT_TRUE(loaded.run.states.empty());
+  try {
+    load_state(old, loaded.model);
+    FAIL() << "a state from a file that has none";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("format_version 1 holds no states"), std::string::npos) << error.what();
   }
 }
 

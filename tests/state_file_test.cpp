@@ -46,12 +46,14 @@ void expect_equal(const Run& a, const Run& b) {
   EXPECT_EQ(a.rejected, b.rejected);
   EXPECT_EQ(a.outer, b.outer);
   EXPECT_EQ(a.penetration, b.penetration);
+  EXPECT_EQ(a.energy_gain, b.energy_gain);
   EXPECT_EQ(a.first_contact, b.first_contact);
   EXPECT_EQ(a.event_row, b.event_row);
   EXPECT_EQ(a.final_state_hash, b.final_state_hash);
   EXPECT_EQ(a.totals.steps, b.totals.steps);
   EXPECT_EQ(a.totals.rejected, b.totals.rejected);
   EXPECT_EQ(a.totals.smallest_step, b.totals.smallest_step);
+  EXPECT_EQ(a.totals.energy_gain, b.totals.energy_gain);
   ASSERT_EQ(a.contacts.size(), b.contacts.size());
   for (size_t i = 0; i < a.contacts.size(); ++i) EXPECT_EQ(a.contacts[i].force, b.contacts[i].force);
   ASSERT_EQ(a.events.size(), b.events.size());
@@ -77,14 +79,14 @@ class SavedStates : public testing::TestWithParam<int> {};
 TEST_P(SavedStates, GoOnWithTheSameBitsInAnotherProcess) {
   const auto integrator = static_cast<IntegratorType>(GetParam());
   const TempFolder folder;
-  const Scene whole = scene_for(integrator, 0.2), half = scene_for(integrator, 0.1);
+  const Scene whole = scene_for(integrator, 2), half = scene_for(integrator, 1);
   const scree::Run first = run_scene(half), all = run_scene(whole);
   ASSERT_EQ(all.status, RunStatus::complete);
   const fs::path file = folder / "half.h5";
   write_run(file, half.model, first);
   const Outcome outcome =
       Process({cli_program(), "sim", whole.file.string(), "--integrator", integrator_name(integrator), "--dt", "0.01",
-               "--duration", "0.2", "--from", file.string() + "@0.1", "--json"})
+               "--duration", "2", "--from", file.string() + "@1", "--json"})
           .wait();
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(nlohmann::json::parse(outcome.out)["final_state_hash"], fmt::format("{:016x}", all.final_state_hash));
@@ -345,18 +347,23 @@ TEST(LostStdout, IsAFailureOfEveryVerb) {
   const std::string scene = (fs::path(source_dir()) / "tests/data/scenes/pendulum.toml").string(),
                     model = (fs::path(source_dir()) / "models/box.urdf").string(),
                     impact = (fs::path(source_dir()) / "examples/impact/disks.toml").string(),
-                    run = (folder / "run.h5").string(), page = (folder / "page.html").string();
+                    slide = example("box-slide.toml").string(), run = (folder / "run.h5").string(),
+                    page = (folder / "page.html").string();
   ASSERT_EQ(Process({cli_program(), "sim", scene, "--out", run, "--quiet"}).wait().exit_code, 0);
-  const std::vector<std::vector<std::string>> commands = {{"sim", scene},
-                                                          {"sim", scene, "--json"},
-                                                          {"check", model},
-                                                          {"check", "--json", model},
-                                                          {"impact", impact, "--json"},
-                                                          {"view", run, "--html", page, "--json"},
-                                                          {"study", "list"},
-                                                          {"--help"},
-                                                          {"sim", "--help"},
-                                                          {"--version"}};
+  const std::vector<std::vector<std::string>> commands = {
+      {"sim", scene},
+      {"sim", scene, "--json"},
+      {"check", model},
+      {"check", "--json", model},
+      {"impact", impact, "--json"},
+      {"view", run, "--html", page, "--json"},
+      {"study", "list"},
+      {"convert", model, (folder / "copy.urdf").string(), "--json"},
+      {"bench", "dynamics", "--seconds", "0.001"},
+      {"calibrate", slide, "--distance", "0.3", "--integrator", "pbfd-coulomb"},
+      {"--help"},
+      {"sim", "--help"},
+      {"--version"}};
   for (const std::vector<std::string>& command : commands)
     for (const char* where : {"> /dev/full", ">&-"}) {
       std::vector<std::string> words = {"/bin/sh", "-c", fmt::format("exec \"$@\" {}", where), "sh", cli_program()};

@@ -147,9 +147,9 @@ void BatchFlags::check(const std::string& html, const std::string& ghost, const 
     if (threads) throw InputError("--threads requires --batch or --branches");
     return;
   }
-  if (out.empty()) throw InputError("--out: missing, expected the name of the batch file with --batch");
   if (!html.empty()) throw InputError("--html: a replay shows one run, expected none with --batch");
   if (!ghost.empty()) throw InputError("--ghost: a replay shows one run, expected none with --batch");
+  if (out.empty()) throw InputError("--out: missing, expected the name of the batch file with --batch");
 }
 
 int simulate_batch(const std::string& scene_file, SceneOverrides overrides, const BatchFlags& flags,

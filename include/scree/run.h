@@ -45,6 +45,7 @@ struct Run {
   std::vector<int> outer;                // iterations of the projected gradient method
   std::vector<double> optimality;        // [J]
   std::vector<double> penetration;       // [m] deepest contact
+  std::vector<double> energy_gain;       // [J] StepReport::energy_gain, measured by `event` alone; 0 otherwise
   std::vector<std::string> point_names;  // ContactWorld::points
   std::vector<Contact> contacts;         // of all rows, one after the other
   std::vector<std::uint64_t>

@@ -53,6 +53,7 @@ void record_contacts(Run& run, const std::vector<Contact>& contacts, const StepR
   run.outer.push_back(report.outer);
   run.optimality.push_back(report.optimality);
   run.penetration.push_back(report.penetration);
+  run.energy_gain.push_back(report.energy_gain);
   run.contacts.insert(run.contacts.end(), contacts.begin(), contacts.end());
   run.first_contact.push_back(run.contacts.size());
 }

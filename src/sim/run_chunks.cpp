@@ -21,8 +21,8 @@ template <class Value> void move_to(std::vector<Value>& column, const std::vecto
 }
 
 std::vector<std::vector<double> Run::*> number_columns() {
-  return {&Run::time,     &Run::kinetic_energy, &Run::potential_energy,
-          &Run::residual, &Run::optimality,     &Run::penetration};
+  return {&Run::time,       &Run::kinetic_energy, &Run::potential_energy, &Run::residual,
+          &Run::optimality, &Run::penetration,    &Run::energy_gain};
 }
 std::vector<std::vector<int> Run::*> integer_columns() {
   return {&Run::iterations, &Run::substeps, &Run::rejected, &Run::outer};
@@ -94,7 +94,7 @@ size_t read_run_chunks(const ChunkFolder& folder, const ChunkFolder::Settings& s
     if (in.integer_attribute("/", "chunk") != static_cast<int>(count)) in.fail("/", "has the name of another chunk");
     Run part;
     part.environment = run.environment;
-    read_rows(in, model, part);
+    read_rows(in, kRunFormat, model, part);
     if (run.rows() > 0 && !(part.time.front() > run.time.back()))
       in.fail("/time", "is not later than the chunk before");
     part.states = read_states(in, "/states", model);

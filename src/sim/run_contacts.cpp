@@ -43,6 +43,7 @@ std::optional<RunProblem> find_contact_problem(const Run& run) {
   if (auto problem = length("/report/outer", run.outer.size(), rows)) return problem;
   if (auto problem = length("/report/optimality", run.optimality.size(), rows)) return problem;
   if (auto problem = length("/report/penetration", run.penetration.size(), rows)) return problem;
+  if (auto problem = length("/report/energy_gain", run.energy_gain.size(), rows)) return problem;
   if (auto problem = length("/contacts/first", run.first_contact.size(), rows == 0 ? 0 : rows + 1)) return problem;
   if (!has_contact(run)) {
     if (auto problem = length("/contacts/point_names", run.point_names.size(), 0)) return problem;
@@ -52,7 +53,8 @@ std::optional<RunProblem> find_contact_problem(const Run& run) {
     if (run.outer[row] < 0)
       return RunProblem{"/report/outer", fmt::format("row {} holds {}, expected >= 0", row, run.outer[row])};
     for (const auto& [path, value] :
-         {std::pair{"/report/optimality", run.optimality[row]}, std::pair{"/report/penetration", run.penetration[row]}})
+         {std::pair{"/report/optimality", run.optimality[row]}, std::pair{"/report/penetration", run.penetration[row]},
+          std::pair{"/report/energy_gain", run.energy_gain[row]}})
       if (!std::isfinite(value))
         return RunProblem{path, fmt::format("row {} holds {}, expected finite numbers", row, value)};
     if (run.first_contact[row + 1] < run.first_contact[row])

@@ -23,7 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 using MeshPointer = std::shared_ptr<const TriangleMesh>;
 
-constexpr int kFormatVersion = 2;          // 1: without /states and totals
 constexpr double kQuaternionSlack = 1e-6;  // as make_state
 
 struct NumberColumn {
@@ -51,6 +50,7 @@ constexpr const char* kOuterPath = "/report/outer";
 constexpr NumberColumn kContactColumns[] = {
     {"/report/optimality", "J", &Run::optimality},
     {"/report/penetration", "m", &Run::penetration},
+    {"/report/energy_gain", "J", &Run::energy_gain},
 };
 struct ContactVector {
   const char* path;
@@ -381,11 +381,13 @@ Environment read_environment(const hdf5::Reader& in) {
 
 namespace {
 
-void read_contacts(const hdf5::Reader& in, Run& run) {
+void read_contacts(const hdf5::Reader& in, int format, Run& run) {
   if (!has_contact(run)) return;
   const std::uint64_t rows = run.rows();
   run.outer = in.integers(kOuterPath, {rows});
-  for (const NumberColumn& column : kContactColumns) run.*column.data = in.numbers(column.path, {rows});
+  for (const NumberColumn& column : kContactColumns)
+    run.*column.data =
+        format == 1 && column.data == &Run::energy_gain ? std::vector<double>(rows) : in.numbers(column.path, {rows});
   for (const int index : in.integers("/contacts/first", {rows + 1})) {
     if (index < 0) in.fail("/contacts/first", fmt::format("holds {}, expected >= 0", index));
     run.first_contact.push_back(static_cast<std::uint64_t>(index));
@@ -410,9 +412,9 @@ void read_contacts(const hdf5::Reader& in, Run& run) {
 
 }  // namespace
 
-void read_rows(const hdf5::Reader& in, const Model& model, Run& run) {
+void read_rows(const hdf5::Reader& in, int format, const Model& model, Run& run) {
   read_table(in, model, run);
-  read_contacts(in, run);
+  read_contacts(in, format, run);
   read_events(in, model.nv(), run);
 }
 
@@ -433,6 +435,7 @@ void write_totals(hdf5::Writer& out, const RunTotals& totals) {
   for (const auto& [key, count] : kTotals) out.attribute("/report", key, static_cast<double>(totals.*count));
   out.attribute("/report", "smallest_step", totals.smallest_step);
   out.attribute("/report", "largest_step", totals.largest_step);
+  out.attribute("/report", "energy_gain", totals.energy_gain);
 }
 
 RunTotals read_totals(const hdf5::Reader& in) {
@@ -446,6 +449,8 @@ RunTotals read_totals(const hdf5::Reader& in) {
   for (const auto& [key, count] : kTotals) totals.*count = static_cast<long long>(number(key));
   totals.smallest_step = number("smallest_step");
   totals.largest_step = number("largest_step");
+  totals.energy_gain = in.number_attribute("/report", "energy_gain");
+  if (!std::isfinite(totals.energy_gain)) in.fail("/report", "energy_gain is not finite");
   return totals;
 }
 
@@ -453,7 +458,7 @@ void write_run(const fs::path& file, const Model& model, const Run& run) {
   check_lengths(model, run);
   AtomicFile target(file);
   hdf5::Writer out(target.temporary(), file.string());
-  out.attribute("/", "format_version", kFormatVersion);
+  out.attribute("/", "format_version", kRunFormat);
   out.attribute("/", "scree_version", version());
   out.attribute("/", "title", run.title);
   out.attribute("/", "status", run_status_name(run.status));
@@ -480,12 +485,12 @@ LoadedRun read_run(const fs::path& file) {
   if (in.has_attribute("/", "fan_version"))
     in.fail("/", "is a fan of branches (scree sim --branches), expected the run file of a single one");
   const int format = in.integer_attribute("/", "format_version");
-  if (format != 1 && format != kFormatVersion)
-    in.fail("/", fmt::format("format_version is {}, this scree reads 1 and {}", format, kFormatVersion));
+  if (format != 1 && format != kRunFormat)
+    in.fail("/", fmt::format("format_version is {}, this scree reads 1 and {}", format, kRunFormat));
   Model model = read_model(in, file);
   Run run = read_header(in);
   if (in.has("/environment") || in.has("/contacts")) run.environment = read_environment(in);
-  read_rows(in, model, run);
+  read_rows(in, format, model, run);
   if (format > 1) {
     run.totals = read_totals(in);
     run.states = read_states(in, "/states", model);
