@@ -10,11 +10,11 @@ mkdir -p "$work"
 total=0
 # Inputs of each: fewer where one takes long.
 for pair in urdf:120000 stl:250000 obj:250000 scene:60000 motion:60000 impact:60000 csv:150000 png:150000 granular:100000 \
-            run:20000 batch:20000; do
+            run:20000 batch:20000 state:20000; do
   reader=${pair%%:*}
   count=$((${pair##*:} * percent / 100))
   mkdir -p "$work/$reader"
-  "$programs/scree_fuzz" --reader="$reader" "$work/$reader" "$work/seeds/$reader" -runs="$count" -seed=1 -max_len=20000 \
+  "$programs/scree_fuzz" --reader="$reader" "$work/$reader" "$work/seeds/$reader" -runs="$count" -seed=1 -max_len=40000 \
     -timeout=60 -rss_limit_mb=4096 -artifact_prefix="$work/$reader-" >"$work/$reader.log" 2>&1 || {
     tail -40 "$work/$reader.log" >&2
     echo "fuzz: $reader failed, its input is in $work/$reader-*, the whole story in $work/$reader.log" >&2

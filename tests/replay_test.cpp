@@ -129,6 +129,7 @@ scree::Run slide(const Model& model, size_t rows, double dt, double tilt = 0) {
     run.outer.push_back(static_cast<int>(r));
     run.optimality.push_back(0);
     run.penetration.push_back(0.001 * static_cast<double>(r));
+    run.energy_gain.push_back(0);
   }
   return run;
 }
@@ -149,6 +150,7 @@ scree::Run with_events(const Model& model, size_t count) {
   run.outer.assign(11, 0);
   run.optimality.assign(11, 0);
   run.penetration.assign(11, 0);
+  run.energy_gain.assign(11, 0);
   run.first_contact.assign(12, 0);
   for (size_t k = 0; k < count; ++k) {
     Event event;

@@ -360,7 +360,7 @@ TEST(LostStdout, IsAFailureOfEveryVerb) {
       {"study", "list"},
       {"convert", model, (folder / "copy.urdf").string(), "--json"},
       {"bench", "dynamics", "--seconds", "0.001"},
-      {"calibrate", slide, "--distance", "0.3", "--integrator", "pbfd-coulomb"},
+      {"calibrate", slide, "--distance", "1.5", "--integrator", "pbfd-coulomb"},
       {"--help"},
       {"sim", "--help"},
       {"--version"}};

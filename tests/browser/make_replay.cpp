@@ -174,6 +174,7 @@ Run walk(const Model& model, double dt, size_t rows, double speed) {
     }
     run.first_contact.push_back(run.contacts.size());
     run.penetration.push_back(deepest);
+    run.energy_gain.push_back(0);
     run.optimality.push_back(r == 0 ? 0 : 1e-9);
     run.outer.push_back(r == 0 ? 0 : 12 + static_cast<int>(r % 5));
     run.time.push_back(t);

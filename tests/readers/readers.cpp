@@ -17,6 +17,7 @@
 #include "scree/mesh.h"
 #include "scree/run.h"
 #include "scree/scene.h"
+#include "scree/state_file.h"
 #include "scree/urdf.h"
 #include "sim/seal.h"
 #include "support/paths.h"
@@ -226,6 +227,18 @@ std::vector<std::string> run_seeds() {
   return seeds;
 }
 
+bool read_state(std::string_view bytes) {
+  static const Model model = load_urdf(place() / "block.urdf");
+  return read_sealed("input.h5", bytes, [](const fs::path& f) { load_state(f, model); });
+}
+
+std::vector<std::string> state_seeds() {
+  const Scene scene =
+      small_scene("model = \"block.urdf\"\nduration = 0.03\nstep.dt = 0.01\n[[environment]]\nshape = \"plane\"\n");
+  save_state(place() / "seed.h5", scene.model, run_scene(scene).states.back().state);
+  return {bytes_of(place() / "seed.h5")};
+}
+
 std::vector<std::string> batch_seeds() {
   const Scene scene = small_scene(
       "model = \"pendulum.urdf\"\nduration = 0.03\nstep = { dt = 0.01, integrator = \"pbfd-coulomb\" }\n"
@@ -282,6 +295,7 @@ const std::vector<Reader>& readers() {
        run_seeds},
       {"batch", [](std::string_view b) { return read_sealed("input.h5", b, [](const fs::path& f) { read_batch(f); }); },
        batch_seeds},
+      {"state", read_state, state_seeds},
   };
   return all;
 }
