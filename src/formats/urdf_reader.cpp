@@ -110,11 +110,11 @@ void UrdfReader::read_link_joint(const Element& element) {
 
 std::string UrdfReader::suggest_link(const std::string& name) {
   // Comparing names is slow: a longer list of candidates helps nobody, and nobody reads more suggestions.
-  constexpr size_t kMost = 1000;
+  constexpr size_t kMostNames = 1000;
   if (suggestions_left_ == 0) return "";
   --suggestions_left_;
   std::vector<std::string> names;
-  for (size_t i = 0; i < std::min(links_.size(), kMost); ++i) names.push_back(links_[i].body.name);
+  for (size_t i = 0; i < std::min(links_.size(), kMostNames); ++i) names.push_back(links_[i].body.name);
   return suggestion(name, names);
 }
 
