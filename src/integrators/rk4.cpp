@@ -28,18 +28,18 @@ void normalize_quaternions(const Tree& tree, double* q) {
 
 SubstepResult substep_rk4(const Control& control, const StepOptions& options, double h, State& state,
                           StepWorkspace::Impl& ws) {
-  constexpr double kNode[] = {0, 0.5, 0.5, 1};
-  constexpr double kWeight[] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
+  constexpr double kStageTime[] = {0, 0.5, 0.5, 1};
+  constexpr double kStageWeight[] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
   const Tree& tree = ws.model.tree();
   for (int stage = 0; stage < 4; ++stage) {
     ws.q_stage = state.q;
     ws.v_stage = state.v;
     if (stage > 0) {
-      ws.q_stage += h * kNode[stage] * ws.q_rate.col(stage - 1);
-      ws.v_stage += h * kNode[stage] * ws.v_rate.col(stage - 1);
+      ws.q_stage += h * kStageTime[stage] * ws.q_rate.col(stage - 1);
+      ws.v_stage += h * kStageTime[stage] * ws.v_rate.col(stage - 1);
     }
     position_rate(tree, ws.q_stage.data(), ws.v_stage.data(), ws.q_rate.col(stage).data());
-    const Control& now = ws.control_at(control, state.time + h * kNode[stage]);
+    const Control& now = ws.control_at(control, state.time + h * kStageTime[stage]);
     ws.joint_forces.explicit_force(now, ws.q_stage.data(), ws.v_stage.data(), ws.force.data());
     ws.dynamics.set_position(ws.q_stage);
     if (!ws.dynamics.forward_dynamics(ws.v_stage, ws.force, options.gravity, ws.v_rate.col(stage))) return {};
@@ -47,8 +47,8 @@ SubstepResult substep_rk4(const Control& control, const StepOptions& options, do
   ws.q_stage = state.q;
   ws.v_stage = state.v;
   for (int stage = 0; stage < 4; ++stage) {
-    ws.q_stage += h * kWeight[stage] * ws.q_rate.col(stage);
-    ws.v_stage += h * kWeight[stage] * ws.v_rate.col(stage);
+    ws.q_stage += h * kStageWeight[stage] * ws.q_rate.col(stage);
+    ws.v_stage += h * kStageWeight[stage] * ws.v_rate.col(stage);
   }
   normalize_quaternions(tree, ws.q_stage.data());
   if (!ws.q_stage.allFinite() || !ws.v_stage.allFinite()) return {};
