@@ -160,7 +160,7 @@ void AtomicFile::commit() {
 }
 
 void write_atomically(const fs::path& file, std::string_view content) {
-  AtomicFile output(file, AtomicFile::Temporary::unnamed);
+  AtomicFile output(file);
   const int descriptor = open(output.temporary().c_str(), O_WRONLY | O_CLOEXEC);
   if (descriptor < 0) fail_writing(file, errno);
   while (!content.empty()) {
@@ -177,6 +177,6 @@ void write_atomically(const fs::path& file, std::string_view content) {
   output.commit();
 }
 
-void check_writable(const fs::path& file) { const AtomicFile probe(file, AtomicFile::Temporary::unnamed); }
+void check_writable(const fs::path& file) { const AtomicFile probe(file); }
 
 }  // namespace scree

@@ -13,14 +13,14 @@ std::filesystem::path output_target(const std::filesystem::path& file);
 
 class AtomicFile {
  public:
-  // How the content is kept until commit(). `named`: .scree-HOST-PID-N.tmp, which any library can open; one of a killed
-  // process is removed by the next process that makes one beside it. `unnamed` (O_TMPFILE): vanishes with its process;
-  // falls back to `named` where the file system does not know such files.
-  enum class Temporary { named, unnamed };
+  // How the content is kept until commit(). `unnamed` (O_TMPFILE): vanishes with its process. `named`, where the file
+  // system does not know such files: .scree-HOST-PID-N.tmp; one of a killed process is removed by the next process that
+  // makes one beside it.
+  enum class Temporary { unnamed, named };
 
   // Throws InputError if the target cannot be written, WriteError if the disk is full or broken. A file that is
   // replaced keeps its permissions, owner and group; if its owner cannot be kept, it is refused.
-  explicit AtomicFile(const std::filesystem::path& target, Temporary temporary = Temporary::named);
+  explicit AtomicFile(const std::filesystem::path& target, Temporary temporary = Temporary::unnamed);
   ~AtomicFile();  // removes the temporary file unless committed
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;

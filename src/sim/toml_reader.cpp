@@ -22,6 +22,7 @@ constexpr int kLongestKey = 32;              // parts of a dotted key; scenes ne
 // - control characters and bytes that are not UTF-8; anything but ASCII outside strings and comments, where TOML has
 //   none: what the parser does with a value that begins with such a letter is undefined;
 // - a header whose first character cannot begin a key, `[;`: the parser assumes that it can;
+// - a brace that closes a bracket, `[0, }`: the parser takes it for a value;
 // - keys of very many parts: the parser bounds nested values but not keys, and frees its tables recursively, so that a
 //   key of 100000 parts would overflow the stack.
 class TomlGuard {
@@ -49,12 +50,16 @@ class TomlGuard {
     if (static_cast<unsigned char>(c) >= 0x80)
       return fmt::format("{} outside a string, expected ASCII", in_quotes(text_.substr(at_, 4)));
     if (c == '.' && ++parts_ > kLongestKey) return fmt::format("a key has more than {} parts", kLongestKey);
-    if (c == '[' && fresh_ && depth_ == 0) {
+    if (c == '[' && fresh_ && open_.empty()) {
       if (const std::string what = take_header_start(); !what.empty()) return what;
     } else if (c == '[' || c == '{') {
-      ++depth_;
+      open_ += c;
     }
-    if (c == ']' || c == '}') depth_ = std::max(0, depth_ - 1);
+    if ((c == ']' || c == '}') && !open_.empty()) {  // none open: the end of a header, or the parser's to refuse
+      if ((c == ']') != (open_.back() == '['))
+        return fmt::format("\"{}\" closes \"{}\", expected \"{}\"", c, open_.back(), open_.back() == '[' ? ']' : '}');
+      open_.pop_back();
+    }
     if (c == '\n') ++line_;
     if (c == '\n' || c == '=' || c == ',' || c == '[' || c == '{') parts_ = 1;
     fresh_ = c == '\n' || (fresh_ && (c == ' ' || c == '\t'));
@@ -63,7 +68,7 @@ class TomlGuard {
     return "";
   }
 
-  // To the last bracket of [ or [[ at the beginning of a line; it counts as closed, for `]` is not counted below 0.
+  // To the last bracket of [ or [[ at the beginning of a line; it does not count as open.
   std::string take_header_start() {
     if (text_.substr(at_ + 1).starts_with('[')) ++at_;
     const size_t key = text_.find_first_not_of(" \t", at_ + 1);
@@ -86,7 +91,8 @@ class TomlGuard {
 
   std::string_view text_;
   size_t at_ = 0;
-  int line_ = 1, parts_ = 1, depth_ = 0;
+  int line_ = 1, parts_ = 1;
+  std::string open_;   // brackets and braces
   bool fresh_ = true;  // nothing but blanks since the line began
 };
 

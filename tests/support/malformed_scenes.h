@@ -50,6 +50,8 @@ inline std::vector<MalformedScene> malformed_scenes() {
       {"letter_after_number", head + "a = [1, 2\xc3\xa9]\n", ":3: \"\xc3\xa9"},
       {"header_semicolon", head + "[;]\n", ":3: a header begins with \";\", expected a key"},
       {"header_after_array", head + "a = [1,\n[2]]\n [[ ; ]]\n", ":5: a header begins with \";\", expected a key"},
+      {"brace_for_bracket", head + "a = { b = [0, 0, }\n", ":3: \"}\" closes \"[\", expected \"]\""},
+      {"bracket_for_brace", head + "a = { b = 0 ]\n", ":3: \"]\" closes \"{\", expected \"}\""},
       {"header_dot", head + "[.a]\n", ":3: a header begins with \".\", expected a key"},
       {"header_nul", head + "[" + std::string(1, '\0') + "]\n", ":3: byte 0x00 does not belong into a text"},
       {"control_in_comment", head + "# \x01\n", ":3: byte 0x01 does not belong into a text"},
