@@ -7,9 +7,11 @@
 #include <cstdio>
 
 #include "dynamics/discretisation.h"
+#include "integrators/workspace.h"
 #include "scree/dynamics.h"
 #include "scree/simulation.h"
 #include "support/contact_robots.h"
+#include "support/mechanisms.h"
 #include "support/paths.h"
 
 namespace scree {
@@ -552,6 +554,49 @@ TEST(TwoStages, StepsDoNotDependOnWhereTheyAreTaken) {
       EXPECT_LE(largest(expected.v - there.v), 1e-2);
       EXPECT_LE(largest(position_difference(robot.model, expected.q, there.q)), 1e-2 * options.dt);
     }
+}
+
+// --- cost ------------------------------------------------------------------------------------------------------------
+
+// Without contacts a step of two stages is at most twice the work of one of pbd, however long the chain: no more than
+// twice the products of factorisations (pbd needs one or two of them, every stage one), one matrix and one metric for
+// every stage, of which nobody touches the lower triangle, and none to see that a stage is solved.
+TEST(Nmdp2, LongChainsCostAtMostTwiceWhatTheyCostWithPbd) {
+  for (const int links : {25, 50, 100, 200}) {
+    const Model model = test::chain(links, 0.2);
+    const Control control(model);
+    Eigen::VectorXd q = model.neutral_position();
+    q(0) = 0.3;
+    const auto two_steps = [&](IntegratorType integrator, StepWorkspace& workspace) {
+      State state = make_state(model);
+      state.q = q;
+      int iterations = 0;
+      for (int k = 0; k < 2; ++k) {
+        const StepReport report = step(model, control, options_of(integrator, 0.01, 3e-5), state, workspace);
+        EXPECT_TRUE(report.converged());
+        EXPECT_EQ(report.substeps, 1);
+        iterations += report.iterations;
+      }
+      EXPECT_TRUE(state.q.allFinite());
+      return iterations;
+    };
+    StepWorkspace pbd(model), nmdp2(model);
+    auto& ws = nmdp2.impl();
+    const auto lower = [&](auto visit) {
+      for (Eigen::MatrixXd* matrix : {&ws.jacobian, &ws.contact.metric})
+        for (int b = 0; b < links; ++b)
+          for (int a = b + 1; a < links; ++a) visit((*matrix)(a, b));
+    };
+    lower([](double& entry) { entry = std::numeric_limits<double>::quiet_NaN(); });
+    two_steps(IntegratorType::pbd, pbd);
+    const int iterations = two_steps(IntegratorType::pbd_nmdp2, nmdp2);
+    EXPECT_EQ(iterations, 4) << links;  // two steps of two stages
+    EXPECT_LE(ws.tree_lu.products(), 2 * pbd.impl().cholesky.products()) << links;
+    EXPECT_EQ(ws.entries, 2L * iterations * links * (links + 1) / 2) << links;
+    int touched = 0;
+    lower([&](double entry) { touched += std::isnan(entry) ? 0 : 1; });
+    EXPECT_EQ(touched, 0) << links;
+  }
 }
 
 }  // namespace

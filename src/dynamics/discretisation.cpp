@@ -51,7 +51,7 @@ PositionBasedStage::PositionBasedStage(const Model& model)
       coasting_(tree_.nodes.size()),
       inertia_(tree_),
       motion_(tree_),
-      unused_(static_cast<size_t>(tree_.nv * tree_.nv)),
+      no_rates_(static_cast<size_t>(tree_.nv), 0.0),
       pass_(tree_),
       rate_defect_(tree_.nodes.size()),
       bending_(model.nv()) {}
@@ -99,9 +99,7 @@ void PositionBasedStage::begin_first(const State& state, double h, const Vec3& g
 
 // M^-1 C(q_n, v_n) at the start, C without gravity.
 void PositionBasedStage::find_bending(const State& state) {
-  const std::vector<double>& none = unused_;
-  std::fill(unused_.begin(), unused_.begin() + tree_.nv, 0.0);
-  newton_euler_pass<Depth::forces>(tree_, start_, state.v.data(), none.data(), V3<double>{0, 0, 0}, pass_);
+  newton_euler_pass<Depth::forces>(tree_, start_, state.v.data(), no_rates_.data(), V3<double>{0, 0, 0}, pass_);
   project_forces(tree_, start_, pass_, bending_.data());
   // Links without mass that only a rotor holds need not follow any path. A try that fails leaves x as it was.
   if (!solve_mass_matrix(tree_, start_, false, mass_, bending_.data()) &&
@@ -150,6 +148,13 @@ void PositionBasedStage::set_trial(const double* delta) {
   moved_ = delta_ - joint_rest_;
   forward_kinematics(tree_, q_, delta, trial_);
   objective_ = accumulate(tree_, trial_, inertia_);
+  has_masses_ = false;
+}
+
+const std::vector<SecondMoment<double>>& PositionBasedStage::composite() {
+  if (!has_masses_) accumulate_masses(tree_, trial_, inertia_);
+  has_masses_ = true;
+  return inertia_.sigma;
 }
 
 // Bodies go along straight lines of the space of matrices, so their rates are compared there: a body that turns at a
@@ -162,11 +167,12 @@ void PositionBasedStage::rate_defect(std::vector<BodyRate>& out) {
 void PositionBasedStage::residual(double* out) { gradient(tree_, trial_, inertia_, out); }
 
 void PositionBasedStage::hessian(double* exact, double* gauss_newton) {
-  scree::hessian(tree_, trial_, inertia_, exact, gauss_newton);
+  composite();
+  hessian_of_sums(tree_, trial_, inertia_, exact, gauss_newton);
 }
 
 void PositionBasedStage::jacobian(double* out) {
-  hessian(out, unused_.data());
+  upper_jacobian(out);
   const size_t n = static_cast<size_t>(tree_.nv);
   for (size_t b = 0; b < n; ++b)
     for (int a = tree_.dof_parent[b]; a >= 0; a = tree_.dof_parent[static_cast<size_t>(a)])
@@ -279,6 +285,11 @@ void NewtonEulerStage::need_derivatives() {
   newton_euler_pass<Depth::derivatives>(tree_, trial_, v_.data(), vdot_.data(), gravity_, pass_);
   stage_twists(tree_, trial_, pass_, moved_.data(), h_, twists_);
   has_derivatives_ = true;
+}
+
+const std::vector<SecondMoment<double>>& NewtonEulerStage::composite() {
+  need_derivatives();
+  return pass_.sigma;
 }
 
 void NewtonEulerStage::residual(double* out) { project_forces(tree_, trial_, pass_, out); }

@@ -57,7 +57,9 @@ class Discretisation {
   virtual void residual(double* out) = 0;  // nv
   virtual void jacobian(double* out) = 0;  // nv x nv, column-major; entries of different branches are left alone
   virtual bool symmetric() const = 0;      // the residual is a gradient, its Jacobian a Hessian
-  virtual double kinetic_energy() = 0;     // [J]
+  // At least the upper triangle of jacobian(), all there is to know of a symmetric one.
+  virtual void upper_jacobian(double* out) { jacobian(out); }
+  virtual double kinetic_energy() = 0;             // [J]
   virtual void kinetic_gradient(double* out) = 0;  // nv
   // Upper triangles, column-major; entries of dofs on different branches are left alone. (Newton-Euler, second stage:
   // the exact one leaves out how the velocity of a chart depends on `rest`.)
@@ -80,8 +82,8 @@ class Discretisation {
   // x <- M^-1 x at the trial pose, rotors included. False: M is singular.
   bool divide_by_mass(double* x);
   const Kinematics<double>& trial() const { return trial_; }
-  // Subtree sums of the second moments at the trial pose; filled by jacobian().
-  virtual const std::vector<SecondMoment<double>>& composite() const = 0;
+  // Subtree sums of the second moments at the trial pose.
+  virtual const std::vector<SecondMoment<double>>& composite() = 0;
 
  protected:
   const Model& model_;
@@ -106,16 +108,17 @@ class PositionBasedStage final : public Discretisation {
   void residual(double* out) override;
   void jacobian(double* out) override;
   bool symmetric() const override { return true; }
+  void upper_jacobian(double* out) override { hessian(out, nullptr); }
   double kinetic_energy() override;
   void kinetic_gradient(double* out) override;
   void kinetic_hessian(double* exact, double* gauss_newton) override;
   V3<double> point_velocity(int node, const V3<double>& x) override;
   V3<double> point_velocity_change(int dof, int node, const V3<double>& x, const V3<double>& dx) override;
   [[nodiscard]] bool accept(State& state) override;
-  const std::vector<SecondMoment<double>>& composite() const override { return inertia_.sigma; }
+  const std::vector<SecondMoment<double>>& composite() override;
 
   double objective() const { return objective_; }  // I, whose gradient the residual is [J]
-  // The exact Hessian of I (the upper triangle of jacobian()) and its Gauss-Newton part k M.
+  // The exact Hessian of I (the upper triangle of jacobian()) and its Gauss-Newton part k M (null: not wanted).
   void hessian(double* exact, double* gauss_newton);
 
  private:
@@ -127,7 +130,8 @@ class PositionBasedStage final : public Discretisation {
   std::vector<BodyRate> coasting_;          // the field of velocities the bodies coast with
   PositionBased<double> inertia_, motion_;  // motion_: the same term with T^ = the pose at rest and no gravity, so K
   double objective_ = 0;
-  std::vector<double> unused_;
+  bool has_masses_ = false;       // the sums of inertia_ belong to the trial pose
+  std::vector<double> no_rates_;  // nv zeros
   // Second order only.
   bool two_stages_ = false;
   NewtonEulerPass<double> pass_;
@@ -154,7 +158,7 @@ class NewtonEulerStage final : public Discretisation {
   V3<double> point_velocity(int node, const V3<double>& x) override;
   V3<double> point_velocity_change(int dof, int node, const V3<double>& x, const V3<double>& dx) override;
   [[nodiscard]] bool accept(State& state) override;
-  const std::vector<SecondMoment<double>>& composite() const override { return pass_.sigma; }
+  const std::vector<SecondMoment<double>>& composite() override;
 
  private:
   void need_derivatives();

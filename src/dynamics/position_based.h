@@ -89,29 +89,38 @@ template <class T> void gradient(const Tree& tree, const Kinematics<T>& kin, con
   }
 }
 
+// Subtree sums of the world second moments.
+template <class T> void accumulate_masses(const Tree& tree, const Kinematics<T>& kin, PositionBased<T>& pb) {
+  world_second_moments(tree, kin, pb.sigma);
+  sum_over_subtrees(tree, pb.sigma);
+}
+
 // Upper triangles, column-major with leading dimension nv; entries of dofs on different branches are not touched, so
-// the caller zeroes them once. `accumulate` must have run at the same pose.
+// the caller zeroes them once. `accumulate` and `accumulate_masses` must have run at the same pose. The Gauss-Newton
+// part is kept if it has a place (not null).
 //   gauss_newton_ab = k xi_a . M(Sigma^c_b) xi_b          = k times the mass matrix without armature      theory (3.6)
 //   exact_ab        = gauss_newton_ab + xi_a . B(P^c_b) xi_b, B(P) = [[A - tr(A) 1, -[F]x],[0, 0]]         theory (3.5)
 template <class T>
-void hessian(const Tree& tree, const Kinematics<T>& kin, PositionBased<T>& pb, T* exact, T* gauss_newton) {
-  world_second_moments(tree, kin, pb.sigma);
-  sum_over_subtrees(tree, pb.sigma);
+void hessian_of_sums(const Tree& tree, const Kinematics<T>& kin, const PositionBased<T>& pb, T* exact,
+                     T* gauss_newton) {
   const size_t n = static_cast<size_t>(tree.nv);
   for (size_t i = 0; i < tree.nodes.size(); ++i) {
     const Node& node = tree.nodes[i];
     const M3<T>& A = pb.moment[i];
     const T trace_A = trace(A);
+    const auto momentum = [&](const Twist<T>& xi) -> Wrench<T> {  // k M(Sigma^c) xi
+      const Wrench<T> y = pb.sigma[i] * xi;
+      return {pb.weight * y.m, pb.weight * y.f};
+    };
     for (int b = node.v_index; b < node.v_index + node.nv; ++b) {
       const Twist<T>& xi = kin.xi[static_cast<size_t>(b)];
-      Wrench<T> y = pb.sigma[i] * xi;
-      y = {pb.weight * y.m, pb.weight * y.f};
+      const Wrench<T> y = momentum(xi);
       const V3<T> bend = A * xi.w - trace_A * xi.w - cross(pb.force[i], xi.v);
       T* exact_column = exact + static_cast<size_t>(b) * n;
-      T* gauss_newton_column = gauss_newton + static_cast<size_t>(b) * n;
+      T* gauss_newton_column = gauss_newton ? gauss_newton + static_cast<size_t>(b) * n : nullptr;
       for (int a = b; a >= 0; a = tree.dof_parent[static_cast<size_t>(a)]) {
         const T gn = dot(kin.xi[static_cast<size_t>(a)], y);
-        gauss_newton_column[a] = gn;
+        if (gauss_newton_column) gauss_newton_column[a] = gn;
         exact_column[a] = gn + dot(kin.xi[static_cast<size_t>(a)].w, bend);
       }
     }
@@ -125,12 +134,20 @@ void hessian(const Tree& tree, const Kinematics<T>& kin, PositionBased<T>& pb, T
         const V3<T> bend = A * xi_a.w - trace_A * xi_a.w - cross(pb.force[i], xi_a.v);
         const T by_chart[] = {columns[ka]->x, columns[ka]->y, columns[ka]->z};
         for (int kb = ka; kb < 3; ++kb) {
-          const size_t at = static_cast<size_t>(first + kb) * n + static_cast<size_t>(first + ka);
-          exact[at] = gauss_newton[at] + by_chart[kb] + dot(kin.xi[static_cast<size_t>(first + kb)].w, bend);
+          const Twist<T>& xi_b = kin.xi[static_cast<size_t>(first + kb)];
+          exact[static_cast<size_t>(first + kb) * n + static_cast<size_t>(first + ka)] =
+              dot(xi_a, momentum(xi_b)) + by_chart[kb] + dot(xi_b.w, bend);
         }
       }
     }
   }
+}
+
+// The same after `accumulate` alone.
+template <class T>
+void hessian(const Tree& tree, const Kinematics<T>& kin, PositionBased<T>& pb, T* exact, T* gauss_newton) {
+  accumulate_masses(tree, kin, pb);
+  hessian_of_sums(tree, kin, pb, exact, gauss_newton);
 }
 
 }  // namespace scree

@@ -62,32 +62,54 @@ void add_contacts(Stage& s) {
   c.set.count_touching();
 }
 
-// dG/ddelta at the pose of the last `evaluate`, into ws.jacobian.                                         theory (8.6)
-void differentiate(Stage& s, const Eigen::VectorXd& delta, const Eigen::VectorXd& w) {
+// What residuals are measured by at the pose of the last `evaluate`, and ws.joint_hessian. O(n).           theory (4.6)
+void scale_residual(Stage& s, const Eigen::VectorXd& delta) {
+  set_residual_scale(s.dynamics, s.dynamics.h(), s.ws);
+  s.ws.find_joint_hessian(s.control, joint_stage(s.dynamics), delta.data(), s.ws.direction.data());
+  add_joint_rounding(s.ws);
+}
+
+// K of Dissipation::effective is that of the implicit system without contact, which ws.jacobian is: A = A_s + A_t, the
+// metric and what turns. Of a symmetric one the upper triangle will do as long as there are no forces to choose.
+// theory (8.4)
+void find_metric(Stage& s, bool whole) {
   Impl& ws = s.ws;
-  ws.jacobian.setZero();
-  s.dynamics.jacobian(ws.jacobian.data());
-  set_residual_scale(s.dynamics, s.dynamics.h(), ws);
-  double potential = 0;
-  ws.joint_hessian.setZero();
-  ws.joint_forces.add_implicit(s.control, joint_stage(s.dynamics), delta.data(), potential, ws.direction.data(),
-                               ws.joint_hessian.data());
-  add_joint_rounding(ws);
-  ws.jacobian.triangularView<Eigen::Upper>() += ws.joint_hessian;
-  ws.jacobian.triangularView<Eigen::StrictlyLower>() += ws.joint_hessian.transpose();
-  if (ws.contact.metric_wanted) {  // K of Dissipation::effective: the implicit system without contact   theory (8.4)
-    ws.contact.metric = 0.5 * (ws.jacobian + ws.jacobian.transpose());
-    ws.contact.turning.noalias() = ws.contact.metric * s.dynamics.moved();
-    ws.contact.turning.noalias() -= ws.jacobian * s.dynamics.moved();
-    ws.contact.metric_wanted = false;
+  ContactScratch& c = ws.contact;
+  c.metric_whole = whole;
+  if (!whole) {
+    c.metric.triangularView<Eigen::Upper>() = ws.jacobian;
+    c.turning.setZero();
+  } else if (s.dynamics.symmetric()) {
+    c.metric = ws.jacobian;
+    c.turning.setZero();
+  } else {
+    c.metric = 0.5 * (ws.jacobian + ws.jacobian.transpose());
+    c.turning.noalias() = c.metric * s.dynamics.moved();
+    c.turning.noalias() -= ws.jacobian * s.dynamics.moved();
   }
-  ws.contact.set.add_jacobian(s.dynamics.trial(), w, ws.jacobian.data());
+}
+
+// dG/ddelta at the pose of the last `scale_residual`, into ws.jacobian: both triangles (`whole`), or the upper one of a
+// symmetric discretisation where no contact is active.                                                    theory (8.6)
+void differentiate(Stage& s, const Eigen::VectorXd& w, bool whole) {
+  Impl& ws = s.ws;
+  const long n = ws.model.nv(), written = whole ? n * n : n * (n + 1) / 2;
+  ws.entries += ws.contact.metric_wanted ? 2 * written : written;
+  if (whole)
+    s.dynamics.jacobian(ws.jacobian.data());
+  else
+    s.dynamics.upper_jacobian(ws.jacobian.data());
+  ws.add_joint_hessian(whole);
+  if (ws.contact.metric_wanted) find_metric(s, whole);
+  ws.contact.metric_wanted = false;
+  if (whole) ws.contact.set.add_jacobian(s.dynamics.trial(), w, ws.jacobian.data());
 }
 
 // Its LU factorisation. False: singular.
 bool factor(Stage& s, const Eigen::VectorXd& delta, const Eigen::VectorXd& w) {
   Impl& ws = s.ws;
-  differentiate(s, delta, w);
+  scale_residual(s, delta);
+  differentiate(s, w, true);
   ws.lu.compute(ws.jacobian);
   const auto pivots = ws.lu.matrixLU().diagonal().cwiseAbs();
   return pivots.minCoeff() > 1e-14 * pivots.maxCoeff();
@@ -149,7 +171,10 @@ bool project(Stage& s, Eigen::VectorXd& delta, const Eigen::VectorXd& w, Substep
 
 // K of Dissipation::effective and its gradient, into c.momentum, where the joints have moved by `moved`.   theory (8.4)
 double effective_energy(ContactScratch& c, const Eigen::VectorXd& moved) {
-  c.momentum.noalias() = c.metric * moved;
+  if (c.metric_whole)
+    c.momentum.noalias() = c.metric * moved;
+  else
+    c.momentum.noalias() = c.metric.selfadjointView<Eigen::Upper>() * moved;
   const double K = 0.5 * c.momentum.dot(moved) + c.turning.dot(moved);
   c.momentum += c.turning;
   return K;
@@ -326,10 +351,9 @@ void multiply_transposed(const double* A, const double* B, int rows, int count, 
 
 // Factors dG/ddelta, which `differentiate` has left, and finds the quadratic model of K by the forces of the active
 // contacts: Y = d delta/df, and the matrix Q of the model by their weights, held. False: singular.
-bool model_of_forces(Stage& s) {
+bool model_of_forces(Stage& s, bool symmetric) {
   Impl& ws = s.ws;
   ContactScratch& c = ws.contact;
-  const bool symmetric = s.dynamics.symmetric() && c.set.active().empty();
   if (!(symmetric ? ws.tree_lu.factor_symmetric(ws.jacobian.data()) : ws.tree_lu.factor(ws.jacobian.data())))
     return false;
   const int columns = c.columns();
@@ -415,7 +439,7 @@ bool iterate(Stage& s, SubstepResult& result) {
     add_contacts(s);
     c.set.hold(c.w);
     c.set.find_active();
-    differentiate(s, ws.delta, c.w);
+    scale_residual(s, ws.delta);
     const Residual residual = residual_of(ws.gradient, tolerance(s), ws);
     result.residual = residual.largest;
     if (!std::isfinite(residual.largest)) return false;
@@ -423,7 +447,13 @@ bool iterate(Stage& s, SubstepResult& result) {
       result.optimality = 0;
       return (k == 0 || kinetic_energy(s) <= most) && within_chart(ws.model.tree(), s.dynamics.trial());
     }
-    if (!model_of_forces(s)) return false;
+    const bool symmetric = s.dynamics.symmetric() && c.set.active().empty();
+    differentiate(s, c.w, !symmetric);
+    if (!symmetric && !c.metric_whole) {  // contacts have come since
+      c.metric.triangularView<Eigen::StrictlyLower>() = c.metric.transpose();
+      c.metric_whole = true;
+    }
+    if (!model_of_forces(s, symmetric)) return false;
     ws.direction = ws.gradient;
     ws.tree_lu.solve(ws.direction.data());
     const double K = slope_of_weights(s);

@@ -47,17 +47,13 @@ const Eigen::MatrixXd& solve_linearised(const Control& control, const StepOption
     ws.joint_forces.explicit_force(control, state.q.data(), v.data(), ws.force.data());
     ws.gradient -= ws.force;
   } else {
-    ws.joint_hessian.setZero();
-    double potential = 0;
-    ws.joint_forces.add_implicit(control, linearised_stage(state, h, ws), ws.zero.data(), potential, ws.gradient.data(),
-                                 ws.joint_hessian.data());
+    ws.find_joint_hessian(control, linearised_stage(state, h, ws), ws.zero.data(), ws.gradient.data());
     for (int a = 0; a < model.nv(); ++a) {  // rotor inertia is in M already
       const double armature = model.tree().armature[static_cast<size_t>(a)];
       ws.gradient(a) += armature * state.v(a) / h;
       ws.joint_hessian(a, a) -= armature / (h * h);
     }
-    ws.jacobian.triangularView<Eigen::Upper>() += ws.joint_hessian;
-    ws.jacobian.triangularView<Eigen::StrictlyLower>() += ws.joint_hessian.transpose();
+    ws.add_joint_hessian(true);
   }
   if (!v_forces) ws.lu.compute(ws.jacobian);
   ws.delta = ws.lu.solve(ws.gradient);

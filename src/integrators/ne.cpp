@@ -22,13 +22,9 @@ void evaluate(const Control& control, const Eigen::VectorXd& delta, Eigen::Vecto
 void evaluate_jacobian(const Control& control, double h, Impl& ws) {
   ws.newton_euler.jacobian(ws.jacobian.data());
   set_residual_scale(ws.newton_euler, h, ws);
-  double potential = 0;
-  ws.joint_hessian.setZero();
-  ws.joint_forces.add_implicit(control, joint_stage(ws.newton_euler), ws.delta.data(), potential,
-                               ws.trial_gradient.data(), ws.joint_hessian.data());
+  ws.find_joint_hessian(control, joint_stage(ws.newton_euler), ws.delta.data(), ws.trial_gradient.data());
   add_joint_rounding(ws);
-  ws.jacobian.triangularView<Eigen::Upper>() += ws.joint_hessian;
-  ws.jacobian.triangularView<Eigen::StrictlyLower>() += ws.joint_hessian.transpose();
+  ws.add_joint_hessian(true);
 }
 
 // -J^-1 r, unless J is numerically singular.

@@ -6,14 +6,15 @@
 
 namespace scree {
 
-void set_residual_scale(const Discretisation& stage, double h, StepWorkspace::Impl& ws) {
+void set_residual_scale(Discretisation& stage, double h, StepWorkspace::Impl& ws) {
   const Tree& tree = ws.model.tree();
   double reach = 0;  // [m] size of the robot about the origin of the recursion
   for (const V3<double>& p : stage.trial().p) reach = std::max(reach, dot(p, p));
   reach = std::sqrt(reach);
+  const std::vector<SecondMoment<double>>& composite = stage.composite();
   for (int a = 0; a < tree.nv; ++a) {
     const size_t ia = static_cast<size_t>(a);
-    const SecondMoment<double>& sigma = stage.composite()[static_cast<size_t>(tree.dof_node[ia])];
+    const SecondMoment<double>& sigma = composite[static_cast<size_t>(tree.dof_node[ia])];
     const Twist<double>& xi = stage.trial().xi[ia];
     ws.mass_diagonal(a) = dot(xi, sigma * xi) + tree.armature[ia];
     // Every pose entry is off by eps * (1 + reach), so a subtree sum by k eps times the masses and lever arms below.

@@ -5,8 +5,8 @@
 
 namespace scree {
 
-// Takes M_aa and the size of rounding at the trial pose of `stage`, after its jacobian() (or hessian()).
-void set_residual_scale(const Discretisation& stage, double h, StepWorkspace::Impl& ws);
+// Takes M_aa and the size of rounding at the trial pose of `stage`.
+void set_residual_scale(Discretisation& stage, double h, StepWorkspace::Impl& ws);
 
 // Adds what rounding of the pose leaves in joint forces as stiff as the diagonal of ws.joint_hessian.
 void add_joint_rounding(StepWorkspace::Impl& ws);

@@ -271,6 +271,30 @@ const Control& StepWorkspace::Impl::control_at(const Control& control, double ti
   return moving_control;
 }
 
+namespace {
+
+template <class Visit> void for_pairs_of_joints(const Model& model, Visit visit) {  // upper triangle
+  for (const Joint& joint : model.joints())
+    for (int b = joint.v_index; b < joint.v_index + velocity_count(joint.type); ++b)
+      for (int a = joint.v_index; a <= b; ++a) visit(a, b);
+}
+
+}  // namespace
+
+void StepWorkspace::Impl::find_joint_hessian(const Control& control, const JointStage& stage, const double* at,
+                                             double* gradient_at) {
+  for_pairs_of_joints(model, [&](int a, int b) { joint_hessian(a, b) = 0; });
+  double potential = 0;
+  joint_forces.add_implicit(control, stage, at, potential, gradient_at, joint_hessian.data());
+}
+
+void StepWorkspace::Impl::add_joint_hessian(bool both) {
+  for_pairs_of_joints(model, [&](int a, int b) {
+    jacobian(a, b) += joint_hessian(a, b);
+    if (both && a < b) jacobian(b, a) += joint_hessian(a, b);
+  });
+}
+
 void StepWorkspace::Impl::record_stage() {
   if (!on_substep) return;
   StageRecord& stage = stages.emplace_back();

@@ -31,7 +31,8 @@ struct ContactScratch {
   Eigen::VectorXd w, w_trial, dw, Qdw, g, g_held;  // by weight
   Eigen::VectorXd u;                               // 3 rows a slot
   Eigen::VectorXd delta_trial, momentum;           // nv
-  Eigen::MatrixXd metric;                          // nv x nv: of Dissipation::effective
+  Eigen::MatrixXd metric;                          // nv x nv, symmetric: of Dissipation::effective
+  bool metric_whole = true;                        // its lower triangle is filled, too
   Eigen::VectorXd turning;                         // nv: what the metric lacks of A^T times the motion
   bool metric_wanted = false;                      // at the next factorisation
   Eigen::MatrixXd Z, HZ;                           // nv x weights
@@ -114,7 +115,13 @@ struct StepWorkspace::Impl {
   NewtonEulerStage newton_euler;
   Eigen::VectorXd delta, trial_delta, gradient, trial_gradient, direction;
   Eigen::VectorXd mass_diagonal, rounding;  // per dof: M_aa, and the part of the residual that is rounding [1/s^2]
-  Eigen::MatrixXd jacobian, gauss_newton, joint_hessian;
+  Eigen::MatrixXd jacobian, gauss_newton;
+  Eigen::MatrixXd joint_hessian;  // upper triangle; nothing outside the blocks of the dofs of one joint
+  // The Hessian of the joint forces at delta, into joint_hessian, their gradient added; and joint_hessian added to
+  // jacobian, to both of its triangles or to the upper one alone. O(nv).
+  void find_joint_hessian(const Control& control, const JointStage& stage, const double* delta, double* gradient);
+  void add_joint_hessian(bool both);
+  long entries = 0;  // of nv x nv matrices that stages with contact have written, as a measure of work
   TreeCholesky cholesky;
   Eigen::PartialPivLU<Eigen::MatrixXd> lu;
   TreeLu tree_lu;

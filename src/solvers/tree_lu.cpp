@@ -1,5 +1,6 @@
 #include "solvers/tree_lu.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "solvers/tree_runs.h"
@@ -13,36 +14,74 @@ TreeLu::TreeLu(std::vector<int> parent)
       column_(row_.size()),
       inverse_pivot_(parent_.size()) {}
 
+namespace {
+
+// x -= a_1 y_1 + a_2 y_2 + ..., one after the other, entries begin to end.
+template <int count>
+void subtract(double* __restrict x, const double* const (&y)[count], const double (&a)[count], size_t begin,
+              size_t end) {
+  for (size_t j = begin; j < end; ++j) {
+    double sum = x[j];
+    for (int s = 0; s < count; ++s) sum -= a[s] * y[s][j];
+    x[j] = sum;
+  }
+}
+
+}  // namespace
+
+// A_ij -= A_ik A_kj / A_kk and A_ji -= A_jk A_ki / A_kk for an ancestor i of k and its ancestors j, of the pivots
+// k, k - 1, ... one after the other.
+template <int count> void TreeLu::eliminate(size_t k, size_t i, bool symmetric) {
+  const size_t n = parent_.size();
+  const double *r[count], *c[count];
+  double m[count], u[count];
+  for (size_t s = 0; s < count; ++s) {
+    r[s] = row_.data() + (k - s) * n;
+    c[s] = column_.data() + (k - s) * n;
+    m[s] = c[s][i];
+    u[s] = r[s][i];
+  }
+  for_each_run(parent_, first_, static_cast<int>(i), [&](size_t begin, size_t end) {
+    subtract(row_.data() + i * n, r, m, begin, end);
+    if (!symmetric) subtract(column_.data() + i * n, c, u, begin, end);
+    products_ += static_cast<long>((end - begin) * count * (symmetric ? 1 : 2));
+  });
+}
+
 bool TreeLu::factor(const double* A, bool symmetric) {
   const size_t n = parent_.size();
   for (size_t k = 0; k < n; ++k) {
     double *const r = row_.data() + k * n, *const c = column_.data() + k * n;
     const double* const upper = A + k * n;
     for_each_run(parent_, first_, static_cast<int>(k), [&](size_t begin, size_t end) {
-      for (size_t a = begin; a < end; ++a) c[a] = upper[a];
-      for (size_t a = begin; a < end; ++a) r[a] = symmetric ? upper[a] : A[a * n + k];
+      if (symmetric) {
+        std::copy(upper + begin, upper + end, r + begin);
+        return;
+      }
+      std::copy(upper + begin, upper + end, c + begin);
+      for (size_t a = begin; a < end; ++a) r[a] = A[a * n + k];
     });
   }
-  for (size_t k = n; k-- > 0;) {
-    const double* const r = row_.data() + k * n;
-    double* const c = column_.data() + k * n;
-    if (!(std::abs(r[k]) > 1e-10 * std::abs(A[k * n + k]))) return false;
-    const double inverse = inverse_pivot_[k] = 1 / r[k];
-    // A_ij -= A_ik A_kj / A_kk for ancestors i, j of k
-    for_each_run(parent_, first_, parent_[k], [&](size_t begin, size_t end) {
-      for (size_t i = begin; i < end; ++i) c[i] = (symmetric ? r[i] : c[i]) * inverse;
-    });
-    for (int i = parent_[k]; i >= 0; i = parent_[static_cast<size_t>(i)]) {
-      double *const r_i = row_.data() + static_cast<size_t>(i) * n, *const c_i =
-                                                                        column_.data() + static_cast<size_t>(i) * n;
-      const double m = c[i], u = r[i];
-      for_each_run(parent_, first_, i, [&](size_t begin, size_t end) {
-        for (size_t j = begin; j < end; ++j) r_i[j] -= m * r[j];
-        if (!symmetric)
-          for (size_t j = begin; j < end; ++j) c_i[j] -= c[j] * u;
-        products_ += static_cast<long>((end - begin) * (symmetric ? 1 : 2));
+  // Four pivots of a chain at a time: the rows above are read and written once for all of them. Every entry sees the
+  // same subtractions in the same order as one by one.
+  constexpr size_t kTogether = 4;
+  for (size_t left = n; left > 0;) {
+    const size_t k = left - 1;
+    const size_t together = k + 1 - static_cast<size_t>(first_[k]) >= kTogether ? kTogether : 1;
+    left -= together;
+    for (size_t p = k + 1; p-- > left;) {
+      const double* const r = row_.data() + p * n;
+      double* const c = column_.data() + p * n;
+      if (!(std::abs(r[p]) > 1e-10 * std::abs(A[p * n + p]))) return false;
+      const double inverse = inverse_pivot_[p] = 1 / r[p];
+      for_each_run(parent_, first_, parent_[p], [&](size_t begin, size_t end) {
+        for (size_t i = begin; i < end; ++i) c[i] = (symmetric ? r[i] : c[i]) * inverse;
       });
+      for (size_t i = p; i-- > left;) eliminate<1>(p, i, symmetric);
     }
+    for (int i = parent_[left]; i >= 0; i = parent_[static_cast<size_t>(i)])
+      together == 1 ? eliminate<1>(k, static_cast<size_t>(i), symmetric)
+                    : eliminate<kTogether>(k, static_cast<size_t>(i), symmetric);
   }
   return true;
 }

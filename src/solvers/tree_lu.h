@@ -3,6 +3,7 @@
 // meant for matrices whose symmetric part is near positive definite; a pivot that cancels is reported.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 namespace scree {
@@ -25,6 +26,7 @@ class TreeLu {
 
  private:
   bool factor(const double* A, bool symmetric);
+  template <int count> void eliminate(size_t k, size_t i, bool symmetric);
 
   std::vector<int> parent_;
   std::vector<int> first_;            // the ancestors first_[k] .. k are consecutive numbers
