@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "scree/dynamics.h"
 #include "scree/error.h"
 #include "scree/kinematics.h"
 #include "scree/simulation.h"
@@ -196,6 +197,68 @@ TEST(JointForces, ASaturatedDamperBrakesAndDoesNotSwing) {
     }
     EXPECT_LE(v, 1e-6);
   }
+}
+
+// The sides of effort bounds are found by Newton's method on a piecewise linear equation, which can go in circles: of
+// 4000 random planar chains of five joints 22 do. A step is either the solution, M (v' - v)/h + C = -clamp(u'), or it
+// says why not; shorter steps end.                                                                       theory (5.7)
+TEST(JointForces, SidesThatDoNotSettleAreReportedAndShorterStepsSettle) {
+  test::Random random(7);
+  const auto draw = [&](double low, double high) { return std::uniform_real_distribution<double>(low, high)(random); };
+  const int n = 5;
+  const Model alternating = test::chain(n);
+  int circles = 0;
+  for (int trial = 0; trial < 2000; ++trial) {
+    ModelBuilder builder("planar chain");
+    const double effort = std::pow(10, draw(-1, 2));
+    for (int i = 0; i < n; ++i) {
+      Joint joint = alternating.joints()[static_cast<size_t>(i)];
+      joint.axis = Vec3::UnitY();
+      joint.effort = effort;
+      builder.add_body(alternating.bodies()[static_cast<size_t>(i)],
+                       i == 0 ? "world" : alternating.bodies()[static_cast<size_t>(i - 1)].name, joint);
+    }
+    const Model model = builder.build();
+    const IntegratorType integrator = trial % 2 ? IntegratorType::ne_mdp : IntegratorType::ne_lcp;
+    StepOptions options = weightless(std::pow(10, draw(-3, -1)), integrator);
+    options.explicit_pd = false;
+    options.max_halvings = 0;
+    const double kp = std::pow(10, draw(-1, 4)), kd = std::pow(10, draw(-2, 3)), h = options.dt;
+    Eigen::VectorXd q(n), v(n);
+    for (int a = 0; a < n; ++a) q(a) = draw(-1.5, 1.5), v(a) = draw(-5, 5);
+    const auto run = [&](State& end) {
+      Simulation s(model, options);
+      s.control().kp.setConstant(kp);
+      s.control().kd.setConstant(kd);
+      s.set_state(q, v);
+      const StepReport report = s.step();
+      end = s.state();
+      return report;
+    };
+    State end;
+    const StepReport report = run(end);
+    if (!report.converged()) {
+      ++circles;
+      EXPECT_NE(report.reason.find("sides of their effort bounds"), std::string::npos) << trial;
+      EXPECT_EQ(end.v, v) << trial;
+      options.max_halvings = 12;
+      const StepReport shorter = run(end);
+      EXPECT_TRUE(shorter.converged()) << trial;
+      EXPECT_GE(shorter.rejected, 1) << trial;
+      continue;
+    }
+    Dynamics dynamics(model);
+    dynamics.set_position(q);
+    const Eigen::MatrixXd M = dynamics.mass_matrix();
+    Eigen::VectorXd left(n);
+    dynamics.bias_force(v, options.gravity, left);
+    const double rounding = M.norm() * (end.v.norm() + v.norm()) / h + left.norm() + kp * q.norm() +
+                            (kp * h + kd) * end.v.norm();  // the terms, of which n + a few epsilon are lost
+    left += M * (end.v - v) / h;
+    for (int a = 0; a < n; ++a) left(a) += std::clamp(kp * (q(a) + h * end.v(a)) + kd * end.v(a), -effort, effort);
+    EXPECT_LE(left.norm(), 1e-13 * rounding) << trial;
+  }
+  EXPECT_GE(circles, 3);
 }
 
 // Joints whose effort is used up: a hopper folds in the air, and rises from a crouch. Control at the end of a step then

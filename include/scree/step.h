@@ -125,7 +125,7 @@ struct StepReport {
   double energy_gain = 0;   // [J] of `event`: what the step gained beyond the work of drives; theory (15.10)
   double energy_error = 0;  // of `event`: largest imbalance of a substep, 1: as much as energy_accuracy allows. Larger
                             // in substeps of the smallest length only, which `inaccurate` counts
-  std::string reason;       // of a failed step of `event`: why, in words
+  std::string reason;       // of a failed step: why, in words; empty where `residual` says it
   bool converged() const { return status == StepStatus::converged; }
 };
 

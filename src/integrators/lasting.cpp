@@ -43,7 +43,7 @@ const char* LastingStep::attempt(double h) {
   report_.outer += result.outer;
   report_.qp_iterations += result.qp_iterations;
   ++report_.stages;
-  if (!solved) return "lasting contacts: the complementarity problem was not solved";
+  if (!solved) return *result.reason ? result.reason : "lasting contacts: the complementarity problem was not solved";
   report_.residual = std::max(report_.residual, result.residual);
   store_contacts();
   find_work(h);

@@ -318,7 +318,7 @@ bool solve_pass(const std::vector<LastingPair>& pairs, const Control& control, c
 bool solve_lasting(const std::vector<LastingPair>& pairs, const Control& control, const StepOptions& options, double h,
                    const State& state, Impl& ws, SubstepResult& result, const LastingPass* first) {
   if (first) return solve_pass(pairs, control, options, h, state, ws, result, first);  // on the sides it ended on
-  return solve_on_sides(control, options, h, state, ws,
+  return solve_on_sides(control, options, h, state, ws, result,
                         [&] { return solve_pass(pairs, control, options, h, state, ws, result, nullptr); });
 }
 
@@ -371,7 +371,7 @@ bool solve_lcp(const Control& control, const StepOptions& options, double h, con
 
 SubstepResult substep_lcp(const Control& control, const StepOptions& options, double h, State& state, Impl& ws) {
   SubstepResult result;
-  if (!solve_on_sides(control, options, h, state, ws,
+  if (!solve_on_sides(control, options, h, state, ws, result,
                       [&] { return solve_lcp(control, options, h, state, ws, result); }))
     return result;
   // An explosion is a failure, not a state.

@@ -111,7 +111,7 @@ bool solve_mdp(const Control& control, const StepOptions& options, double h, con
 SubstepResult substep_mdp(const Control& control, const StepOptions& options, double h, State& state,
                           StepWorkspace::Impl& ws) {
   SubstepResult result;
-  if (!solve_on_sides(control, options, h, state, ws,
+  if (!solve_on_sides(control, options, h, state, ws, result,
                       [&] { return solve_mdp(control, options, h, state, ws, result); }))
     return result;
   // An explosion is a failure, not a state.

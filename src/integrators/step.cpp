@@ -378,6 +378,7 @@ StepReport take_steps([[maybe_unused]] const Model& model, const Control& contro
   int level = controlled ? first_level(options, state.last_step) : 0;
   double turn_rate = largest_turn_rate(state, ws);
   double failed_residual = std::numeric_limits<double>::quiet_NaN();  // of the last try that failed
+  const char* failed_reason = "";
   while (done < whole) {
     const double h = std::ldexp(options.dt, -level);
     SubstepResult result;
@@ -395,12 +396,13 @@ StepReport take_steps([[maybe_unused]] const Model& model, const Control& contro
       report.stationary += result.stationary;
       report.rejected += result.converged ? 0 : 1;
       report.inaccurate += result.inaccurate ? 1 : 0;
-      if (!result.converged) failed_residual = result.residual;
+      if (!result.converged) failed_residual = result.residual, failed_reason = result.reason;
     }
     if (!result.converged && ++level > options.max_halvings) {  // nothing smaller is left to try
       state = ws.before;
       ws.contacts.clear();  // those of substeps taken back
       report.residual = failed_residual;
+      report.reason = failed_reason;
       return report;
     }
     if (!result.converged) continue;

@@ -172,6 +172,7 @@ struct SubstepResult {
   double error = 0;                                            // [m] estimate
   double optimality = 0;                                       // [J]
   double residual = std::numeric_limits<double>::quiet_NaN();  // [m/s^2, rad/s^2] where the try ended
+  const char* reason = "";                                     // why it failed, where residuals do not say it
 };
 
 // Of explicit methods (rk4.cpp): the rates of positions, and their quaternions back at length 1.         theory (1.9)
@@ -195,22 +196,25 @@ const Eigen::MatrixXd& solve_linearised(const Control& control, const StepOption
                                         const State& state, StepWorkspace::Impl& ws,
                                         const Eigen::VectorXd* v_forces = nullptr);
 // Implicit control is linear on either side of its effort bounds: starts with ws.sides at delta = h v_n, and calls
-// `solve`, which leaves ws.delta, until that ends on the sides it was linearised on. After kMostSides changes the last
-// is taken. False: not solved.
+// `solve`, which leaves ws.delta, until that ends on the sides it was linearised on. False: not solved, or not after
+// kMostSides changes, which `result` says then.
 // theory (5.7)
 constexpr int kMostSides = 20;
+constexpr char kNoSides[] = "implicit control: joints go on changing between the sides of their effort bounds";
 void start_sides(const Control& control, const StepOptions& options, double h, const State& state,
                  StepWorkspace::Impl& ws);
 bool change_sides(const Control& control, const StepOptions& options, double h, const State& state,
                   StepWorkspace::Impl& ws);
 template <class Solve>
 bool solve_on_sides(const Control& control, const StepOptions& options, double h, const State& state,
-                    StepWorkspace::Impl& ws, Solve&& solve) {
+                    StepWorkspace::Impl& ws, SubstepResult& result, Solve&& solve) {
   start_sides(control, options, h, state, ws);
-  for (int changes = 0;; ++changes) {
+  for (int changes = 0; changes <= kMostSides; ++changes) {
     if (!solve()) return false;
-    if (changes == kMostSides || !change_sides(control, options, h, state, ws)) return true;
+    if (!change_sides(control, options, h, state, ws)) return true;
   }
+  result.reason = kNoSides;
+  return false;
 }
 SubstepResult substep_mdp(const Control& control, const StepOptions& options, double h, State& state,
                           StepWorkspace::Impl& ws);
