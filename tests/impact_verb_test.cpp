@@ -269,6 +269,10 @@ TEST(ImpactVerb, WrongUsageExitsWith2AndWritesNothing) {
   refused({block, "--tolerance", "2", "--html", page}, "tolerance: 2");
   refused({block, "--directions", "2", "--html", page}, "friction_directions: 2");
   refused({block, "--max-steps", "-5", "--html", page}, "max_steps: -5, expected at least 1");
+  // Beyond what a sample counts to; the second is 1 in 32 bits.
+  for (const char* steps : {"1000000001", "-4294967295", "0"})
+    refused({block, "--samples", "9", "--max-steps", steps, "--html", page},
+            std::string("--max-steps: ") + steps + ", expected 1 to 1000000000 increments of a sample");
   refused({block, "--lwa", "moreau", "--html", page}, "did you mean \"--law\"?");
   refused({block, "--html", (folder / "none" / "page.html").string()}, "none");
 }

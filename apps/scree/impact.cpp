@@ -55,6 +55,8 @@ ImpactOptions law_options(const ImpactFlags& flags, const ImpactScene& scene) {
   return options;
 }
 
+constexpr long kMostIncrements = 1'000'000'000;  // of a sample
+
 // The scene's step and max_steps belong to its sampler: another one has defaults of its own.
 OutcomeOptions set_options(const ImpactFlags& flags, const ImpactScene& scene) {
   OutcomeOptions options = scene.sampling;
@@ -67,7 +69,12 @@ OutcomeOptions set_options(const ImpactFlags& flags, const ImpactScene& scene) {
   }
   options.samples = flags.samples;
   if (*flags.step_given) options.step = flags.step;
-  if (*flags.max_steps_given) options.max_steps = static_cast<int>(std::min(flags.max_steps, 1'000'000'000L));
+  if (*flags.max_steps_given) {
+    if (flags.max_steps < 1 || flags.max_steps > kMostIncrements)
+      throw InputError(
+          fmt::format("--max-steps: {}, expected 1 to {} increments of a sample", flags.max_steps, kMostIncrements));
+    options.max_steps = static_cast<int>(flags.max_steps);
+  }
   if (*flags.directions_given) options.friction_directions = flags.directions;
   if (*flags.seed_given) options.seed = flags.seed;
   options.threads =
@@ -188,10 +195,10 @@ void add_impact(CLI::App& app, Action& action) {
       ->type_name("NAME");
   flags->step_given = verb->add_option("--step", flags->step, "Largest normal impulse of an increment [N s]; 0: chosen")
                           ->type_name("H");
-  flags->max_steps_given =
-      verb->add_option("--max-steps", flags->max_steps, "Steps of an iterated law, or increments of a sample, at most")
-          ->check(whole_number())
-          ->type_name("N");
+  flags->max_steps_given = verb->add_option("--max-steps", flags->max_steps,
+                                            "Steps of an iterated law, or increments of a sample (1 to 1e9), at most")
+                               ->check(whole_number())
+                               ->type_name("N");
   flags->max_nodes_given =
       verb->add_option("--max-nodes", flags->max_nodes,
                        "Of --all: faces and vertices the search for all solutions of anitescu-potra looks at (100000); "
