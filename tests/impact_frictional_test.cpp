@@ -529,6 +529,28 @@ TEST(AnitescuPotra, AFlatBoxEndsAndIsSearchedCompletely) {
   }
 }
 
+// The same with the default polygons, 72 unknowns: the search ends within its default budget and says that it is not
+// complete; where contacts differ in friction few faces are left, and it is.
+TEST(AnitescuPotra, AFlatBoxEndsWithTheDefaultPolygonsToo) {
+  ImpactProblem p = flat_box();
+  const ImpactOptions options = law(ImpactLaw::anitescu_potra);
+  ASSERT_EQ(options.friction_directions, 16);
+  const ImpactOutcomes all = all_impact_outcomes(p, options);
+  EXPECT_FALSE(all.complete);
+  EXPECT_EQ(all.nodes, ImpactSearch{}.max_nodes + 1);
+  ASSERT_GE(all.outcomes.size(), 1u);
+  for (const ImpactResult& r : all.outcomes) {
+    expect_impact(p, r, "flat box");
+    expect_complementary(p, r, "flat box");
+  }
+  p.mu << 0.2, 0.3, 0.4, 0.5;
+  p.v << 3, 1, -1, 0, 0, 0.5;
+  const ImpactOutcomes few = all_impact_outcomes(p, options);
+  EXPECT_TRUE(few.complete);
+  EXPECT_LE(few.nodes, 10'000);  // 565 were needed
+  for (const ImpactResult& r : few.outcomes) expect_complementary(p, r, "unequal friction");
+}
+
 // Contacts whose friction differs share the load as they like. Searched completely within some 200 nodes, in part with
 // 100.
 TEST(AnitescuPotra, ASearchEndsWithItsBudget) {

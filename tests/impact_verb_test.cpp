@@ -216,6 +216,43 @@ TEST(ImpactVerb, SaysWhatItsBudgetLeavesOut) {
   EXPECT_NE(none.err.find("max_nodes: 0, expected at least 1"), std::string::npos) << none.err;
 }
 
+// A box flat on four corners with the default polygons of friction, 72 unknowns: more faces than the budget of the
+// search allows by default. It ends all the same, says so, and lists all orders of `sequential`.
+TEST(ImpactVerb, AFlatBoxInSpaceEndsByDefaultAndSaysWhatIsLeftOut) {
+  const TempFolder folder;
+  const char* const box = R"(
+dimension = 3
+friction = 0.874
+[[body]]
+name = "ground"
+shape = "wall"
+normal = [0, 0, 1]
+[[body]]
+name = "box"
+shape = "box"
+size = [0.4, 0.3, 0.2]
+mass = 1
+position = [0, 0, 0.1]
+velocity = [0.3, 0.1, -1]
+spin = [0.2, -0.3, 0.5]
+)";
+  const std::string scene = folder.write("box.toml", box).string();
+  const Outcome outcome = impact({scene, "--all", "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const json data = json::parse(outcome.out);
+  EXPECT_EQ(data["incomplete"], json({"anitescu-potra"}));
+  EXPECT_EQ(data["notes"], json({"anitescu-potra: not complete, there may be more outcomes: the search ended after "
+                                 "100001 nodes"}));
+  int solutions = 0, orders = 0;
+  for (const json& o : data["outcomes"]) {
+    solutions += o["law"] == "anitescu-potra";
+    orders += o["law"] == "sequential";
+    EXPECT_EQ(o["status"], "resolved") << o["note"];
+  }
+  EXPECT_GE(solutions, 1);
+  EXPECT_EQ(orders, 24);
+}
+
 TEST(ImpactVerb, SamplesDoNotDependOnThreadsAndMakeAPage) {
   const TempFolder folder;
   const std::string page = (folder / "page.html").string();
