@@ -113,6 +113,42 @@ TEST(StudyVerb, AQuickStudyPrintsRowsAndWritesAPage) {
     EXPECT_NE(table.out.find(word), std::string::npos) << word;
 }
 
+// Two motions drawn from the published seed, on any number of threads: their references agree, and the default
+// integrator keeps to the goals of all forty.
+TEST(StudyVerb, UnseenMotionsAreDrawnComparedAndWithinTheirGoals) {
+  const auto run = [](const char* jobs) {
+    return study({"nmdp-unseen", "--quick", "--data", source_dir(), "--json", "--jobs", jobs});
+  };
+  const Outcome outcome = run("1");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(run("2").out, outcome.out);
+  const json data = json::parse(outcome.out);
+  EXPECT_EQ(data["study"], "nmdp-unseen");
+  std::map<std::string, json> rows;
+  for (const json& row : data["rows"]) rows[row["quantity"]] = row;
+  const json drawn = rows["motions whose references agree within 0.5 %, of those drawn"];
+  EXPECT_EQ(drawn["verdict"], "reproduced") << drawn;
+  EXPECT_EQ(drawn["scree"].get<std::string>().rfind("2 of ", 0), 0u) << drawn;
+  int motions = 0;
+  for (const auto& [quantity, row] : rows)
+    if (quantity.find("largest error over the steps") != std::string::npos)
+      motions += std::stoi(row["scree"].get<std::string>());
+  EXPECT_EQ(motions, 2);
+  for (const std::string at : {"pbd-nmdp2 at 20 ms: ", "pbd-nmdp2 at 50 ms: "}) {
+    const auto value = [&](const char* what) { return rows[at + what]["scree"].get<double>(); };
+    const double median = value("error, median"), high = value("error, 95 % quantile"), worst = value("error, largest");
+    EXPECT_GT(median, 0) << at;
+    EXPECT_LE(median, high) << at;
+    EXPECT_LE(high, worst) << at;
+    EXPECT_LE(high, 2) << at;  // [%] the goals
+    EXPECT_LE(worst, 4) << at;
+    EXPECT_EQ(rows[at + "error, 95 % quantile"]["verdict"], "reproduced") << at;
+    EXPECT_EQ(rows[at + "error, largest"]["verdict"], "reproduced") << at;
+    // Two stages a step, or more where steps are halved for their accuracy.
+    EXPECT_GE(value("stage solves per second, median"), at.find("20 ms") != std::string::npos ? 100 : 40) << at;
+  }
+}
+
 TEST(StudyVerb, TheAccuracyStudyDoesNotDependOnTheThreads) {
   const auto run = [](const char* jobs) {
     return study({"nmdp-accuracy", "--quick", "--data", source_dir(), "--json", "--jobs", jobs});
