@@ -31,8 +31,10 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kSafety = 0.9;      // of step sizes of flight, whose error is proportional to h^5, and by energy
 constexpr double kRounding = 1e-14;  // of energies: 50 roundings
 constexpr double kShortest = 1e-12;  // of dt: steps that would have to be shorter fail
-constexpr double kSlowing = 0.999;   // of intervals between impacts, from one to the next: bounces that end
-constexpr int kAtOnce = 1000;        // impacts at one time
+constexpr double kAccurateTurn =
+    0.05;  // [rad] of a body in a substep with lasting contacts                    theory (15.13)
+constexpr double kSlowing = 0.999;  // of intervals between impacts, from one to the next: bounces that end
+constexpr int kAtOnce = 1000;       // impacts at one time
 constexpr int kShrinks = 12, kPolish = 8, kTries = 200;  // iterations to locate an event
 
 // A gap over a step, 0 <= s <= 1, by its values and slopes at both ends.                                theory (15.2)
@@ -469,12 +471,13 @@ class EventStepper {
   }
 
   // [s] within which gaps are what (15.2) can follow: bodies turn by max_turn, points pass nothing. Where nothing is
-  // near any step will do.
+  // near any step will do. Steps with lasting contacts have no estimate of their error and turn bodies by less.
   double longest_step() {
     double longest = longest_to_follow(c_.now);
     const bool near = std::any_of(c_.now.begin(), c_.now.end(), [](const Pair& pair) { return pair.near; });
     turn_rate_ = largest_turn_rate();
-    if ((near || !c_.active.empty()) && turn_rate_ > 0) longest = std::min(longest, options_.max_turn / turn_rate_);
+    const double most = c_.active.empty() ? options_.max_turn : std::min(kAccurateTurn, options_.max_turn);
+    if ((near || !c_.active.empty()) && turn_rate_ > 0) longest = std::min(longest, most / turn_rate_);
     return longest;
   }
 
