@@ -12,26 +12,26 @@ endfunction()
 
 scree_unit(src contact contact/candidates contact/contact_set contact/coulomb contact/granular contact/patch contact/smooth
            control/control control/inverse_kinematics control/joint_forces control/motion geometry/environment)
-scree_unit(src dynamics dynamics/discretisation dynamics/dynamics dynamics/kinematics dynamics/state formats/files
-           geometry/height_field model/model model/names model/tree sim/event_file sim/impact_page solvers/lcp_precise
+scree_unit(src dynamics dynamics/discretisation dynamics/dynamics dynamics/kinematics dynamics/state base/files
+           geometry/height_field model/model base/names model/tree run/event_file pages/impact_page solvers/lcp_precise
            solvers/simplex_qp solvers/tree_cholesky solvers/tree_lu)
-scree_unit(src formats formats/atomic_file formats/height_field_file formats/height_field_png
-           formats/import_ledger formats/mesh formats/mesh_obj formats/mesh_stl formats/text formats/urdf
-           formats/urdf_parts formats/urdf_reader formats/urdf_writer formats/xml_element sim/replay_data sim/replay_mesh)
-scree_unit(src impact impact/certificate impact/contact_lcp impact/elastic impact/examples impact/impulse_bound
+scree_unit(src formats base/atomic_file formats/height_field_file formats/height_field_png
+           formats/import_ledger formats/mesh formats/mesh_obj formats/mesh_stl base/text formats/urdf
+           formats/urdf_parts formats/urdf_reader formats/urdf_writer formats/xml_element pages/replay_data pages/replay_mesh)
+scree_unit(src impact impact/certificate impact/contact_lcp impact/elastic impact/impulse_bound
            impact/outcome_set impact/outcome_setup solvers/lcp_enumerate)
 scree_unit(src friction impact/frictional impact/normalised impact/problem impact/resolve impact/routh impact/routh_set
            impact/supplement)
 scree_unit(src integrators integrators/derivatives integrators/flight integrators/friction integrators/lasting
            integrators/mdp integrators/nmdp integrators/pbfd integrators/residual integrators/rigid_contacts
            integrators/rk4 integrators/step)
-scree_unit(src batches sim/batch sim/batch_file sim/batch_run sim/batch_scene sim/batch_table
-           sim/calibration sim/fan sim/fan_page sim/fan_statistics)
-scree_unit(src impacts sim/impact_contacts sim/impact_report sim/impact_scene sim/granular_file sim/motion_file
-           sim/run_file sim/scene_contact sim/study_page sim/toml_reader)
-scree_unit(src runs sim/coordinate_names sim/dense_output sim/replay sim/replay_contacts
-           sim/replay_events sim/run sim/run_contacts sim/run_events sim/scene
-           sim/seal sim/simulation)
+scree_unit(src batches run/batch run/batch_file run/batch_run scene/batch_scene run/batch_table
+           run/calibration run/fan pages/fan_page run/fan_statistics)
+scree_unit(src impacts scene/impact_contacts pages/impact_report scene/impact_scene scene/granular_file scene/motion_file
+           run/run_file scene/scene_contact pages/study_page scene/toml_reader)
+scree_unit(src runs model/coordinate_names run/dense_output pages/replay pages/replay_contacts
+           pages/replay_events run/run run/run_contacts run/run_events scene/scene
+           run/seal run/simulation)
 
 scree_unit(apps/scree cli_shared main options terminal interrupt study_verb)
 scree_unit(apps/scree cli bench calibrate check convert impact sim_batch sim_fan study_launch verbs view)

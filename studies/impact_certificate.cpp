@@ -7,9 +7,9 @@
 #include <random>
 
 #include "impact/certificate.h"
-#include "impact/examples.h"
 #include "impact/normalised.h"
 #include "impact/supplement.h"
+#include "impact_examples.h"
 #include "robot_runs.h"
 #include "rows.h"
 #include "scree/impact.h"

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "impact/examples.h"
+#include "impact_examples.h"
 #include "rows.h"
 #include "scree/impact.h"
 #include "studies.h"

@@ -9,10 +9,10 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "scene/batch_scene.h"
 #include "scree/error.h"
 #include "scree/kinematics.h"
 #include "scree/run.h"
-#include "sim/batch_scene.h"
 #include "support/paths.h"
 #include "support/process.h"
 

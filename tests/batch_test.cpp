@@ -10,10 +10,10 @@
 #include <set>
 
 #include "integrators/lanes.h"
+#include "run/schedule.h"
 #include "scree/error.h"
 #include "scree/height_field_file.h"
 #include "scree/simulation.h"
-#include "sim/schedule.h"
 #include "support/contact_robots.h"
 #include "support/paths.h"
 #include "support/random_tree.h"

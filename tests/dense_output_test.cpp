@@ -1,4 +1,4 @@
-#include "sim/dense_output.h"
+#include "run/dense_output.h"
 
 #include <gtest/gtest.h>
 

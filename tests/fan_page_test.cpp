@@ -1,4 +1,4 @@
-#include "sim/fan_page.h"
+#include "pages/fan_page.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <cstring>
 #include <random>
 
+#include "pages/replay_data.h"
+#include "pages/replay_template.h"
 #include "scree/error.h"
-#include "sim/replay_data.h"
-#include "sim/replay_template.h"
 #include "support/temp_folder.h"
 
 namespace scree {

@@ -9,11 +9,11 @@
 #include <map>
 #include <numeric>
 
+#include "run/fan_statistics.h"
+#include "run/hdf5.h"
 #include "scree/dynamics.h"
 #include "scree/error.h"
 #include "scree/kinematics.h"
-#include "sim/fan_statistics.h"
-#include "sim/hdf5.h"
 #include "support/impact_problems.h"
 #include "support/paths.h"
 #include "support/temp_folder.h"

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "run/hdf5.h"
 #include "scree/fan.h"
-#include "sim/hdf5.h"
 #include "support/paths.h"
 #include "support/process.h"
 

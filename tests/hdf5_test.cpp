@@ -1,5 +1,5 @@
 // The HDF5 library as the judge of what we write, as the writer of what we read, and as the maker of hostile files.
-#include "sim/hdf5.h"
+#include "run/hdf5.h"
 
 #include <gtest/gtest.h>
 #include <hdf5.h>
@@ -7,10 +7,10 @@
 #include <cstdlib>
 #include <random>
 
+#include "run/seal.h"
 #include "scree/error.h"
 #include "scree/run.h"
 #include "scree/write_error.h"
-#include "sim/seal.h"
 #include "support/paths.h"
 #include "support/process.h"
 #include "support/temp_folder.h"

@@ -9,10 +9,10 @@
 #include <set>
 
 #include "impact/elastic.h"
-#include "impact/examples.h"
 #include "impact/nnls.h"
 #include "impact/normalised.h"
 #include "impact/supplement.h"
+#include "impact_examples.h"
 #include "support/random_cones.h"
 
 namespace scree {

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <random>
 
-#include "impact/examples.h"
+#include "impact_examples.h"
 #include "scree/error.h"
 #include "support/random_cones.h"
 

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <random>
 
+#include "base/random.h"
 #include "impact/impulse_bound.h"
-#include "impact/random.h"
 #include "impact/routh_set.h"
 #include "scree/error.h"
 #include "support/impact_problems.h"

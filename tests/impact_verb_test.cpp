@@ -3,9 +3,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "pages/impact_page.h"
+#include "pages/impact_report.h"
 #include "scree/impact_page.h"
-#include "sim/impact_page.h"
-#include "sim/impact_report.h"
 #include "support/paths.h"
 #include "support/process.h"
 

@@ -4,11 +4,11 @@
 #include <cstring>
 #include <limits>
 
-#include "formats/files.h"
+#include "base/files.h"
+#include "pages/replay_data.h"
+#include "pages/replay_template.h"
 #include "scree/error.h"
 #include "scree/kinematics.h"
-#include "sim/replay_data.h"
-#include "sim/replay_template.h"
 
 namespace scree {
 namespace {

@@ -3,12 +3,12 @@
 
 #include <random>
 
+#include "model/coordinate_names.h"
+#include "pages/replay_data.h"
+#include "run/run_contacts.h"
+#include "run/seal.h"
 #include "scree/error.h"
 #include "scree/run.h"
-#include "sim/coordinate_names.h"
-#include "sim/replay_data.h"
-#include "sim/run_contacts.h"
-#include "sim/seal.h"
 #include "support/paths.h"
 #include "support/temp_folder.h"
 

@@ -7,10 +7,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "run/seal.h"
 #include "scree/error.h"
 #include "scree/fan.h"
 #include "scree/run.h"
-#include "sim/seal.h"
 #include "support/paths.h"
 #include "support/process.h"
 #include "support/temp_folder.h"

@@ -10,10 +10,10 @@
 
 #include "dynamics/discretisation.h"
 #include "options.h"
+#include "run/build_info.h"
 #include "scree/dynamics.h"
 #include "scree/kinematics.h"
 #include "scree/urdf.h"
-#include "sim/build_info.h"
 #include "terminal.h"
 #include "verbs.h"
 

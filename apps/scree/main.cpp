@@ -11,9 +11,9 @@
 #include <new>
 #include <system_error>
 
-#include "model/names.h"
+#include "base/names.h"
+#include "run/build_info.h"
 #include "scree/error.h"
-#include "sim/build_info.h"
 #include "terminal.h"
 #include "verbs.h"
 

@@ -4,10 +4,10 @@
 
 #include <charconv>
 
-#include "formats/atomic_file.h"
-#include "formats/text.h"
+#include "base/atomic_file.h"
+#include "base/text.h"
+#include "scene/base_type.h"
 #include "scree/error.h"
-#include "sim/base_type.h"
 #include "terminal.h"
 
 namespace scree::cli {

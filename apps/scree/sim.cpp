@@ -7,15 +7,15 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "formats/atomic_file.h"
+#include "base/atomic_file.h"
 #include "interrupt.h"
 #include "options.h"
+#include "run/chunk_folder.h"
+#include "run/run_chunks.h"
+#include "run/run_contacts.h"
+#include "run/run_events.h"
 #include "scree/error.h"
 #include "scree/run.h"
-#include "sim/chunk_folder.h"
-#include "sim/run_chunks.h"
-#include "sim/run_contacts.h"
-#include "sim/run_events.h"
 #include "sim_batch.h"
 #include "sim_fan.h"
 #include "terminal.h"

@@ -9,13 +9,13 @@
 #include <numeric>
 #include <thread>
 
-#include "formats/atomic_file.h"
+#include "base/atomic_file.h"
 #include "interrupt.h"
 #include "options.h"
+#include "run/chunk_folder.h"
+#include "run/fan_chunks.h"
 #include "scree/error.h"
 #include "scree/fan.h"
-#include "sim/chunk_folder.h"
-#include "sim/fan_chunks.h"
 #include "terminal.h"
 
 namespace scree::cli {

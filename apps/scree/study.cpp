@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/names.h"
 #include "interrupt.h"
-#include "model/names.h"
 #include "options.h"
 #include "scree/error.h"
 #include "studies.h"

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "formats/text.h"
+#include "base/text.h"
 
 namespace scree::cli {
 namespace {

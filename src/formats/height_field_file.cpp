@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "formats/files.h"
+#include "base/files.h"
+#include "base/text.h"
 #include "formats/height_field_png.h"
-#include "formats/text.h"
 #include "scree/error.h"
 
 namespace scree {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "formats/text.h"
+#include "base/text.h"
 #include "scree/error.h"
 
 namespace scree {

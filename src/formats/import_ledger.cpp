@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "formats/text.h"
+#include "base/text.h"
 
 namespace scree {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "formats/files.h"
+#include "base/files.h"
+#include "base/text.h"
 #include "formats/mesh_sources.h"
-#include "formats/text.h"
 #include "scree/error.h"
 
 namespace scree {

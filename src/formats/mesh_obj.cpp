@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "formats/text.h"
+#include "base/text.h"
 #include "scree/error.h"
 #include "scree/mesh.h"
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "formats/text.h"
+#include "base/text.h"
 #include "scree/error.h"
 #include "scree/mesh.h"
 

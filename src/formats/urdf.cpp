@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "formats/files.h"
-#include "formats/text.h"
+#include "base/files.h"
+#include "base/text.h"
 #include "formats/urdf_reader.h"
 #include "scree/error.h"
 

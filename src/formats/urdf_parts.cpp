@@ -4,9 +4,9 @@
 
 #include <Eigen/Eigenvalues>
 
+#include "base/names.h"
+#include "base/text.h"
 #include "formats/rpy.h"
-#include "formats/text.h"
-#include "model/names.h"
 #include "scree/error.h"
 
 namespace scree {

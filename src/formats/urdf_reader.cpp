@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "formats/text.h"
-#include "model/names.h"
+#include "base/names.h"
+#include "base/text.h"
 #include "scree/error.h"
 
 namespace scree {

@@ -6,7 +6,7 @@
 #include <set>
 #include <sstream>
 
-#include "formats/atomic_file.h"
+#include "base/atomic_file.h"
 #include "formats/rpy.h"
 #include "scree/urdf.h"
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "formats/text.h"
-#include "model/names.h"
+#include "base/names.h"
+#include "base/text.h"
 
 namespace scree {
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "impact/random.h"
+#include "base/random.h"
 #include "impact/routh_set.h"
 #include "scree/outcome_set.h"
 

@@ -11,9 +11,9 @@
 #include <map>
 #include <mutex>
 
+#include "base/in_parallel.h"
+#include "base/names.h"
 #include "impact/outcome_setup.h"
-#include "math/in_parallel.h"
-#include "model/names.h"
 #include "scree/error.h"
 
 namespace scree {

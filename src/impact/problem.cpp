@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/names.h"
 #include "impact/laws.h"
-#include "model/names.h"
 #include "scree/error.h"
 
 namespace scree {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "impact/random.h"
+#include "base/random.h"
 
 namespace scree {
 namespace {

@@ -15,9 +15,9 @@
 #include <limits>
 #include <optional>
 
+#include "base/random.h"
 #include "control/joint_forces.h"
 #include "impact/contact_lcp.h"
-#include "impact/random.h"
 #include "integrators/rigid_contacts.h"
 #include "scree/error.h"
 #include "scree/kinematics.h"

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "model/names.h"
+#include "base/names.h"
 #include "model/tree.h"
 #include "scree/error.h"
 

@@ -4,9 +4,9 @@
 #include <Eigen/Core>
 #include <memory>
 
-#include "impact/examples.h"
-#include "impact/random.h"
+#include "base/random.h"
 #include "impact/routh_set.h"
+#include "impact_examples.h"
 #include "scree/dynamics.h"
 #include "scree/environment.h"
 #include "scree/impact.h"

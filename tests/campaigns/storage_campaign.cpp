@@ -12,8 +12,8 @@
 #include <random>
 #include <thread>
 
+#include "run/hdf5.h"
 #include "scree/error.h"
-#include "sim/hdf5.h"
 #include "support/paths.h"
 #include "support/process.h"
 #include "support/temp_folder.h"

@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "contact/granular.h"
+#include "run/seal.h"
 #include "scree/batch_file.h"
 #include "scree/error.h"
 #include "scree/height_field_file.h"
@@ -19,7 +20,6 @@
 #include "scree/scene.h"
 #include "scree/state_file.h"
 #include "scree/urdf.h"
-#include "sim/seal.h"
 #include "support/paths.h"
 #include "support/temp_folder.h"
 

@@ -1,4 +1,4 @@
-// The replay as the C++ side wrote it (src/sim/replay_data.cpp), decoded into typed arrays.
+// The replay as the C++ side wrote it (src/pages/replay_data.cpp), decoded into typed arrays.
 
 export type Vec3 = [number, number, number];
 

@@ -1,4 +1,4 @@
-// The fan as the C++ side wrote it (src/sim/fan_page.cpp), and where the bodies of a branch are.
+// The fan as the C++ side wrote it (src/pages/fan_page.cpp), and where the bodies of a branch are.
 import { Quaternion, Vector3 } from 'three';
 import { Arrays, type ArrayRef, type Body, type ContactPoint, type Replay, type RunData, type Shape, type Solid, type SolidOf, type Vec3 } from './data';
 import { Motion } from './motion';
