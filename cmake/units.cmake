@@ -10,7 +10,8 @@ function(scree_use_units)
   set_target_properties(${ARGN} PROPERTIES UNITY_BUILD ${SCREE_UNITY} UNITY_BUILD_MODE GROUP)
 endfunction()
 
-scree_unit(src contact contact/candidates contact/contact_set contact/coulomb contact/granular contact/patch contact/smooth
+scree_unit(src contact contact/candidates contact/contact_set contact/coulomb contact/granular contact/pairs contact/patch
+           contact/rigid_contacts contact/smooth
            control/control control/inverse_kinematics control/joint_forces control/motion geometry/environment)
 scree_unit(src dynamics dynamics/discretisation dynamics/dynamics dynamics/kinematics dynamics/state base/files
            geometry/height_field model/model base/names model/tree run/event_file pages/impact_page solvers/lcp_precise
@@ -23,7 +24,7 @@ scree_unit(src impact impact/certificate impact/contact_lcp impact/elastic impac
 scree_unit(src friction impact/frictional impact/normalised impact/problem impact/resolve impact/routh impact/routh_set
            impact/supplement)
 scree_unit(src integrators integrators/derivatives integrators/flight integrators/friction integrators/lasting
-           integrators/mdp integrators/nmdp integrators/pbfd integrators/residual integrators/rigid_contacts
+           integrators/mdp integrators/nmdp integrators/pbfd integrators/residual
            integrators/rk4 integrators/step)
 scree_unit(src batches run/batch run/batch_file run/batch_run scene/batch_scene run/batch_table
            run/calibration run/fan pages/fan_page run/fan_statistics)

@@ -11,52 +11,9 @@
 namespace scree {
 namespace {
 
-constexpr double kAll = 1 - 1e-9;          // sum of weights of a slot that uses all its polytope offers
-constexpr double kMore = 2;                // a load may double within a step and still be no impact
-constexpr double kSlow = 0.01;             // [m/s] out of the ground: rises by 5 micrometres
-constexpr double kStandardGravity = 9.81;  // [m/s^2] defines the share of the weight where there is no gravity
-
-V3<double> velocity_at(const Twist<double>& xi, const V3<double>& x) { return xi.v + cross(xi.w, x); }
-
-// The tangents of a contact frame: x along the world's x axis, or y where the ground faces x.
-void tangents(const V3<double>& n, V3<double>& t1, V3<double>& t2, double& spin) {
-  const V3<double> e = std::abs(n.x) < 0.9 ? V3<double>{1, 0, 0} : V3<double>{0, 1, 0};
-  const double along = dot(e, n);
-  const V3<double> t = e - along * n;
-  const double length = std::sqrt(dot(t, t));
-  t1 = (1 / length) * t;
-  t2 = cross(n, t1);
-  spin = -along / length;
-}
-
-// Do all points move within planes that hold x and z of every contact frame? Joints turn about one axis and slide
-// across it, the ground is made of planes along it.
-bool moves_in_plane(const Model& model, const Environment& environment) {
-  constexpr double kRounding = 1e-12;
-  const Tree& tree = model.tree();
-  Kinematics<double> kin(tree);
-  const Eigen::VectorXd q = model.neutral_position(), rest = Eigen::VectorXd::Zero(model.nv());
-  forward_kinematics(tree, q.data(), rest.data(), kin);
-  V3<double> axis = {0, 0, 0};
-  for (const Twist<double>& xi : kin.xi)
-    if (dot(xi.w, xi.w) > 0) axis = (1 / std::sqrt(dot(xi.w, xi.w))) * xi.w;
-  if (!(dot(axis, axis) > 0)) return false;
-  for (const Node& node : tree.nodes)
-    if (has_chart(node)) return false;
-  for (const Twist<double>& xi : kin.xi) {
-    const V3<double> off = cross(axis, xi.w);
-    if (dot(off, off) > kRounding * kRounding || std::abs(dot(axis, xi.v)) > kRounding) return false;
-  }
-  for (const Solid& solid : environment.solids()) {
-    const auto* plane = std::get_if<GroundPlane>(&solid.shape);
-    if (!plane) return false;
-    V3<double> t1, t2;
-    double spin = 0;
-    tangents(to_v3(plane->normal), t1, t2, spin);
-    if (std::abs(dot(axis, t1)) > kRounding || std::abs(dot(axis, to_v3(plane->normal))) > kRounding) return false;
-  }
-  return true;
-}
+constexpr double kAll = 1 - 1e-9;  // sum of weights of a slot that uses all its polytope offers
+constexpr double kMore = 2;        // a load may double within a step and still be no impact
+constexpr double kSlow = 0.01;     // [m/s] out of the ground: rises by 5 micrometres
 
 }  // namespace
 
@@ -64,6 +21,7 @@ ContactSet::ContactSet(const Model& model, const ContactWorld& world)
     : model_(model),
       tree_(model.tree()),
       world_(world),
+      pairs_(model, world),
       used_(moves_in_plane(model, world.environment) ? world.law->vertices_in_plane() : std::vector<int>{}),
       vertices_(used_.empty() ? world.law->vertex_count() : static_cast<int>(used_.size())),
       dimension_(world.law->has_moments() ? 6 : 3),
@@ -80,21 +38,12 @@ ContactSet::ContactSet(const Model& model, const ContactWorld& world)
                     world.points.size(), vertices_, kMostWeights));
 }
 
-V3<double> ContactSet::centre(const Kinematics<double>& kin, int point) const {
-  const ContactPoint& p = world_.points[static_cast<size_t>(point)];
-  const size_t node = static_cast<size_t>(p.body.value());
-  return kin.R[node] * to_v3(p.p_B) + kin.p[node];
-}
-
-void ContactSet::add_slot(int point, int solid) {
-  const ContactPoint& p = world_.points[static_cast<size_t>(point)];
-  slot_of_[index(point, solid)] = size();
+void ContactSet::add_slot(int pair) {
+  slot_of_[static_cast<size_t>(pair)] = size();
   Slot slot{};
-  slot.point = point;
-  slot.solid = solid;
-  slot.node = p.body.value();
-  slot.scale = scaled_ ? scales_[index(point, solid)] : 1;
-  slot.geometry.p_B = p.p_B;
+  slot.pair = pair;
+  slot.scale = scaled_ ? scales_[static_cast<size_t>(pair)] : 1;
+  slot.geometry.p_B = pairs_.point(pair).p_B;
   slot.geometry.share_of_weight = share_of_weight_;
   slots_.push_back(slot);
   wrenches_.resize(static_cast<size_t>(weight_count()));
@@ -108,46 +57,37 @@ void ContactSet::add_slot(int point, int solid) {
 void ContactSet::start_selection(double gravity, bool first_order, bool scaled) {
   first_order_ = first_order;
   scaled_ = scaled;
-  const double g = gravity > 0 ? gravity : kStandardGravity;
-  weight_ = model_.total_mass() * g;
-  share_of_weight_ = weight_ / static_cast<double>(std::max<size_t>(1, world_.points.size()));
+  weight_ = weight_of(model_, gravity);
+  share_of_weight_ = share_of_weight(model_, world_.points.size(), gravity);
   slots_.clear();
   std::fill(slot_of_.begin(), slot_of_.end(), -1);
 }
 
 void ContactSet::picks(std::vector<Pick>& out) const {
   out.clear();
-  for (const Slot& slot : slots_) out.push_back({slot.point, slot.solid, slot.counted});
+  for (const Slot& slot : slots_) out.push_back({slot.pair, slot.counted});
 }
 
 void ContactSet::select(const std::vector<Pick>& picks, double gravity, bool scaled) {
   start_selection(gravity, true, scaled);
   for (const Pick& pick : picks) {
-    add_slot(pick.point, pick.solid);
+    add_slot(pick.pair);
     slots_.back().counted = pick.counted;
   }
 }
 
 void ContactSet::select(const Kinematics<double>& kin, double margin, double gravity, bool first_order, bool scaled) {
   start_selection(gravity, first_order, scaled);
-  for (int point = 0; point < std::ssize(world_.points); ++point) {
-    const Vec3 c = to_eigen(kin.origin + centre(kin, point));
-    const double far = world_.points[static_cast<size_t>(point)].radius + reach_ + margin;
-    for (int solid = 0; solid < std::ssize(world_.environment.solids()); ++solid)
-      if (world_.environment.distance_bound(static_cast<size_t>(solid), c) < far) add_slot(point, solid);
-  }
+  for (int pair = 0; pair < pairs_.count(); ++pair)
+    if (pairs_.gap_bound(kin, pair, pairs_.core(kin, pair)) < reach_ + margin) add_slot(pair);
 }
 
 int ContactSet::add_missing(const Kinematics<double>& kin) {
   const int before = size();
-  for (int point = 0; point < std::ssize(world_.points); ++point) {
-    const Vec3 c = to_eigen(kin.origin + centre(kin, point));
-    const double radius = world_.points[static_cast<size_t>(point)].radius;
-    for (int solid = 0; solid < std::ssize(world_.environment.solids()); ++solid)
-      if (!is_slot(point, solid) &&
-          world_.environment.distance_bound(static_cast<size_t>(solid), c) < radius + reach_ &&
-          world_.environment.distance(static_cast<size_t>(solid), c).value < radius + reach_)
-        add_slot(point, solid);
+  for (int pair = 0; pair < pairs_.count(); ++pair) {
+    if (slot_of_[static_cast<size_t>(pair)] >= 0) continue;
+    const V3<double> core = pairs_.core(kin, pair);
+    if (pairs_.gap_bound(kin, pair, core) < reach_ && pairs_.proximity(kin, pair, core).gap < reach_) add_slot(pair);
   }
   for (int s = before; s < size(); ++s) evaluate(kin, static_cast<size_t>(s));
   return size() - before;
@@ -163,7 +103,7 @@ bool ContactSet::count_touching() {
 void ContactSet::load_weights(const std::vector<double>& by_pair, Eigen::VectorXd& w) const {
   const bool none = by_pair.size() != all_weights();  // or of another world
   for (size_t s = 0; s < slots_.size(); ++s) {
-    const size_t from = index(slots_[s].point, slots_[s].solid) * static_cast<size_t>(vertices_);
+    const size_t from = static_cast<size_t>(slots_[s].pair) * static_cast<size_t>(vertices_);
     for (size_t j = 0; j < static_cast<size_t>(vertices_); ++j)
       w(static_cast<Eigen::Index>(s * static_cast<size_t>(vertices_) + j)) = none ? 0 : by_pair[from + j];
   }
@@ -175,9 +115,9 @@ void ContactSet::store(const Eigen::VectorXd& w, State& state) const {
   for (double& load : state.contact_loads) load = -load;  // those of before
   store_weights(w, state.contact_weights);
   for (size_t s = 0; s < slots_.size(); ++s) {
-    double& load = state.contact_loads[index(slots_[s].point, slots_[s].solid)];
+    double& load = state.contact_loads[static_cast<size_t>(slots_[s].pair)];
     const double most = kMore * std::max(-load, weight_);
-    load = slots_[s].depth > -reach_ ? std::min(dot(slots_[s].n, wrench_of(s, w).f) / slots_[s].scale, most) : 0;
+    load = slots_[s].depth > -reach_ ? std::min(dot(slots_[s].at.n, wrench_of(s, w).f) / slots_[s].scale, most) : 0;
   }
   for (double& load : state.contact_loads) load = std::max(load, 0.0);
 }
@@ -185,7 +125,7 @@ void ContactSet::store(const Eigen::VectorXd& w, State& state) const {
 void ContactSet::store_weights(const Eigen::VectorXd& w, std::vector<double>& by_pair) const {
   by_pair.assign(all_weights(), 0);
   for (size_t s = 0; s < slots_.size(); ++s) {
-    const size_t to = index(slots_[s].point, slots_[s].solid) * static_cast<size_t>(vertices_);
+    const size_t to = static_cast<size_t>(slots_[s].pair) * static_cast<size_t>(vertices_);
     for (size_t j = 0; j < static_cast<size_t>(vertices_); ++j)
       by_pair[to + j] = w(static_cast<Eigen::Index>(s * static_cast<size_t>(vertices_) + j));
   }
@@ -195,21 +135,14 @@ void ContactSet::evaluate(const Kinematics<double>& kin) {
   for (size_t s = 0; s < slots_.size(); ++s) evaluate(kin, s);
 }
 
-// The sphere of radius r about c touches with its point x = c - r n, depth = r - distance(c).             theory (8.3)
 void ContactSet::evaluate(const Kinematics<double>& kin, size_t s) {
   Slot& slot = slots_[s];
-  const double radius = world_.points[static_cast<size_t>(slot.point)].radius;
-  slot.centre = centre(kin, slot.point);
-  const SignedDistance ground =
-      world_.environment.distance(static_cast<size_t>(slot.solid), to_eigen(kin.origin + slot.centre));
-  slot.n = to_v3(ground.gradient);
-  slot.curvature = to_m3(ground.hessian);
-  slot.depth = radius - ground.value;
-  slot.surface = slot.centre - radius * slot.n;
-  tangents(slot.n, slot.t1, slot.t2, slot.spin);
-  const M3<double> R_WC = {slot.t1, slot.t2, slot.n};
+  slot.at = pairs_.proximity(kin, slot.pair);
+  slot.depth = -slot.at.gap;
+  slot.frame = contact_frame(slot.at.n);
+  const M3<double> R_WC = {slot.frame.t1, slot.frame.t2, slot.at.n};
   slot.geometry.depth = slot.depth;
-  slot.geometry.R_CB = to_eigen(transpose(R_WC) * kin.R[static_cast<size_t>(slot.node)]);
+  slot.geometry.R_CB = to_eigen(transpose(R_WC) * kin.R[static_cast<size_t>(pairs_.node_of(slot.pair))]);
   const Eigen::Index first = static_cast<Eigen::Index>(s) * vertices_;
   if (used_.empty()) {
     world_.law->vertices(slot.geometry, local_.middleCols(first, vertices_));
@@ -222,7 +155,7 @@ void ContactSet::evaluate(const Kinematics<double>& kin, size_t s) {
   for (int j = 0; j < vertices_; ++j) {
     const V3<double> f = R_WC * to_v3(local_.col(first + j).head<3>()),
                      m = R_WC * to_v3(local_.col(first + j).tail<3>());
-    wrenches_[s * static_cast<size_t>(vertices_) + static_cast<size_t>(j)] = {m + cross(slot.surface, f), f};
+    wrenches_[s * static_cast<size_t>(vertices_) + static_cast<size_t>(j)] = {m + cross(slot.at.x_a, f), f};
   }
 }
 
@@ -240,12 +173,6 @@ void ContactSet::learn(size_t s) {
   slot.learnt_depth = depth;
 }
 
-// Dofs on the way from a node to the world, last first.
-template <class Visit> void ContactSet::for_path(int node, Visit&& visit) const {
-  for (int a = tree_.last_dof[static_cast<size_t>(node)]; a >= 0; a = tree_.dof_parent[static_cast<size_t>(a)])
-    visit(static_cast<size_t>(a));
-}
-
 Wrench<double> ContactSet::wrench_of(size_t s, const Eigen::VectorXd& w) const {
   Wrench<double> sum = {{0, 0, 0}, {0, 0, 0}};
   for (size_t k = s * static_cast<size_t>(vertices_); k < (s + 1) * static_cast<size_t>(vertices_); ++k) {
@@ -259,14 +186,14 @@ void ContactSet::add_forces(const Kinematics<double>& kin, const Eigen::VectorXd
   for (size_t s = 0; s < slots_.size(); ++s) {
     if (slots_[s].depth <= -reach_) continue;
     const Wrench<double> W = wrench_of(s, w);
-    for_path(slots_[s].node, [&](size_t a) { residual[a] -= dot(kin.xi[a], W); });
+    pairs_.for_dofs(slots_[s].pair, [&](size_t a) { residual[a] -= dot(kin.xi[a], W); });
   }
 }
 
 // x = c - r n(c): how it moves when the body moves with twist xi.
 V3<double> ContactSet::surface_change(const Slot& slot, const Twist<double>& xi) const {
-  const V3<double> dc = velocity_at(xi, slot.centre);
-  return dc - world_.points[static_cast<size_t>(slot.point)].radius * (slot.curvature * dc);
+  const V3<double> dc = velocity_at(xi, slot.at.core);
+  return dc - pairs_.point(slot.pair).radius * (slot.at.curvature * dc);
 }
 
 void ContactSet::add_jacobian(const Kinematics<double>& kin, const Eigen::VectorXd& w, double* jacobian) {
@@ -275,8 +202,8 @@ void ContactSet::add_jacobian(const Kinematics<double>& kin, const Eigen::Vector
     const Slot& slot = slots_[s];
     if (slot.depth <= -reach_) continue;
     const Wrench<double> W = wrench_of(s, w);
-    const V3<double> moment = W.m - cross(slot.surface, W.f);  // about the surface point
-    const M3<double> R_WC = {slot.t1, slot.t2, slot.n};
+    const V3<double> moment = W.m - cross(slot.at.x_a, W.f);  // about the surface point
+    const M3<double> R_WC = {slot.frame.t1, slot.frame.t2, slot.at.n};
     const Eigen::Index first = static_cast<Eigen::Index>(s) * vertices_;
     if (used_.empty()) {
       weights_ = w.segment(first, vertices_);
@@ -295,29 +222,30 @@ void ContactSet::add_jacobian(const Kinematics<double>& kin, const Eigen::Vector
     if (slot.held) change.by_depth.setZero();
     // How the wrench changes when dof a moves the body, the body's twist xi_a.                            theory (8.6)
     const auto wrench_change = [&](const Twist<double>& xi) -> Wrench<double> {
-      const V3<double> dc = velocity_at(xi, slot.centre);
-      const V3<double> dn = slot.curvature * dc;
-      const V3<double> turn = cross(slot.n, dn) + (slot.spin * dot(slot.t2, dn)) * slot.n;  // of the contact frame
+      const V3<double> dc = velocity_at(xi, slot.at.core);
+      const V3<double> dn = slot.at.curvature * dc;
+      // of the contact frame
+      const V3<double> turn = cross(slot.at.n, dn) + (slot.frame.spin * dot(slot.frame.t2, dn)) * slot.at.n;
       const Vec3 relative = to_eigen(transpose_times(R_WC, xi.w - turn));
-      const Eigen::Matrix<double, 6, 1> local = -dot(slot.n, dc) * change.by_depth + change.by_turn * relative;
+      const Eigen::Matrix<double, 6, 1> local = -dot(slot.at.n, dc) * change.by_depth + change.by_turn * relative;
       const V3<double> df = cross(turn, W.f) + R_WC * to_v3(local.head<3>());
       const V3<double> dm = cross(turn, moment) + R_WC * to_v3(local.tail<3>());
-      return {dm + cross(surface_change(slot, xi), W.f) + cross(slot.surface, df), df};
+      return {dm + cross(surface_change(slot, xi), W.f) + cross(slot.at.x_a, df), df};
     };
-    for_path(slot.node, [&](size_t a) {
+    pairs_.for_dofs(slot.pair, [&](size_t a) {
       const Wrench<double> dW = wrench_change(kin.xi[a]);
       // xi_b of dofs b below a is carried along: -(xi_a x xi_b) . W = xi_b . (xi_a x* W)
       Wrench<double> carried = cross_dual(kin.xi[a], W);
       carried = {carried.m + -dW.m, carried.f + -dW.f};
       double* column = jacobian + a * n;
-      for_path(slot.node, [&](size_t b) { column[b] += b > a ? dot(kin.xi[b], carried) : -dot(kin.xi[b], dW); });
+      pairs_.for_dofs(slot.pair, [&](size_t b) { column[b] += b > a ? dot(kin.xi[b], carried) : -dot(kin.xi[b], dW); });
     });
     // Two dofs of one chart: d xi_b / d delta_a is not xi_a x xi_b.                                        theory (3.7)
-    for (int i = slot.node; i >= 0; i = tree_.nodes[static_cast<size_t>(i)].parent) {
-      const Node& node = tree_.nodes[static_cast<size_t>(i)];
-      if (!has_chart(node)) continue;
+    pairs_.for_bodies(slot.pair, [&](size_t i) {
+      const Node& node = tree_.nodes[i];
+      if (!has_chart(node)) return;
       const size_t chart = static_cast<size_t>(node.v_index + node.nv - 3);
-      const M3<double> bending = chart_bending(kin, static_cast<size_t>(i), W);
+      const M3<double> bending = chart_bending(kin, i, W);
       const V3<double> columns[] = {bending.x, bending.y, bending.z};
       for (size_t a = 0; a < 3; ++a) {
         const double by_chart[] = {columns[a].x, columns[a].y, columns[a].z};
@@ -325,7 +253,7 @@ void ContactSet::add_jacobian(const Kinematics<double>& kin, const Eigen::Vector
         for (size_t b = 0; b < 3; ++b)
           jacobian[(chart + a) * n + chart + b] -= by_chart[b] + (b > a ? dot(kin.xi[chart + b], carried) : 0);
       }
-    }
+    });
   }
 }
 
@@ -335,7 +263,7 @@ void ContactSet::force_columns(const Kinematics<double>& kin, Eigen::Ref<Eigen::
     if (slots_[s].depth <= -reach_) continue;
     for (size_t k = s * static_cast<size_t>(vertices_); k < (s + 1) * static_cast<size_t>(vertices_); ++k) {
       double* column = B.col(static_cast<Eigen::Index>(k)).data();
-      for_path(slots_[s].node, [&](size_t a) { column[a] = -dot(kin.xi[a], wrenches_[k]); });
+      pairs_.for_dofs(slots_[s].pair, [&](size_t a) { column[a] = -dot(kin.xi[a], wrenches_[k]); });
     }
   }
 }
@@ -344,7 +272,7 @@ void ContactSet::velocities(Discretisation& stage, Eigen::Ref<Eigen::VectorXd> u
   for (size_t s = 0; s < slots_.size(); ++s) {
     const Slot& slot = slots_[s];
     u.segment<3>(3 * static_cast<Eigen::Index>(s)) =
-        slot.counted ? to_eigen(stage.point_velocity(slot.node, slot.surface)) : Vec3(Vec3::Zero());
+        slot.counted ? to_eigen(stage.point_velocity(pairs_.node_of(slot.pair), slot.at.x_a)) : Vec3(Vec3::Zero());
   }
 }
 
@@ -353,10 +281,10 @@ void ContactSet::velocity_rows(Discretisation& stage, Eigen::Ref<Eigen::MatrixXd
   for (size_t s = 0; s < slots_.size(); ++s) {
     const Slot& slot = slots_[s];
     if (!slot.counted) continue;
-    for_path(slot.node, [&](size_t a) {
+    pairs_.for_dofs(slot.pair, [&](size_t a) {
       const V3<double> dx = surface_change(slot, stage.trial().xi[a]);
       U.block<3, 1>(3 * static_cast<Eigen::Index>(s), static_cast<Eigen::Index>(a)) =
-          to_eigen(stage.point_velocity_change(static_cast<int>(a), slot.node, slot.surface, dx));
+          to_eigen(stage.point_velocity_change(static_cast<int>(a), pairs_.node_of(slot.pair), slot.at.x_a, dx));
     });
   }
 }
@@ -365,9 +293,9 @@ void ContactSet::point_jacobian(const Kinematics<double>& kin, Eigen::Ref<Eigen:
   J.setZero();
   for (size_t s = 0; s < slots_.size(); ++s) {
     if (!slots_[s].counted) continue;
-    for_path(slots_[s].node, [&](size_t a) {
+    pairs_.for_dofs(slots_[s].pair, [&](size_t a) {
       J.block<3, 1>(3 * static_cast<Eigen::Index>(s), static_cast<Eigen::Index>(a)) =
-          to_eigen(velocity_at(kin.xi[a], slots_[s].surface));
+          to_eigen(velocity_at(kin.xi[a], slots_[s].at.x_a));
     });
   }
 }
@@ -404,13 +332,13 @@ void ContactSet::force_rows(const Kinematics<double>& kin, double* out) const {
   double* at = out;
   for (const int s : active_) {
     const Slot& slot = slots_[static_cast<size_t>(s)];
-    for_path(slot.node, [&](size_t a) {
+    pairs_.for_dofs(slot.pair, [&](size_t a) {
       const Twist<double>& xi = kin.xi[a];
-      const V3<double> u = velocity_at(xi, slot.surface);
+      const V3<double> u = velocity_at(xi, slot.at.x_a);
       double* row = at + a * static_cast<size_t>(columns);
-      row[0] = dot(slot.t1, u), row[1] = dot(slot.t2, u), row[2] = dot(slot.n, u);
+      row[0] = dot(slot.frame.t1, u), row[1] = dot(slot.frame.t2, u), row[2] = dot(slot.at.n, u);
       if (dimension_ == 3) return;
-      row[3] = dot(slot.t1, xi.w), row[4] = dot(slot.t2, xi.w), row[5] = dot(slot.n, xi.w);
+      row[3] = dot(slot.frame.t1, xi.w), row[4] = dot(slot.frame.t2, xi.w), row[5] = dot(slot.at.n, xi.w);
     });
     at += dimension_;
   }
@@ -454,22 +382,23 @@ void ContactSet::take_out_impacts(Discretisation& first, const Eigen::VectorXd& 
   for (size_t s = 0; s < slots_.size(); ++s) {
     const Slot& slot = slots_[s];
     if (slot.depth <= -reach_) continue;
-    const size_t pair = index(slot.point, slot.solid);
+    const size_t pair = static_cast<size_t>(slot.pair);
     const Wrench<double> W = wrench_of(s, w);
-    const double load = dot(slot.n, W.f), before = known ? state.contact_loads[pair] : 0;
+    const double load = dot(slot.at.n, W.f), before = known ? state.contact_loads[pair] : 0;
     if (!(load > 0)) continue;
     double theta = std::min(1.0, kMore * before / load);
     // A foot that sinks when the step starts is not to be thrown up again.
-    const double u_n = dot(slot.n, velocity_at(start[static_cast<size_t>(slot.node)], slot.surface));
-    const double u_1 = dot(slot.n, first.point_velocity(slot.node, slot.surface));
+    const double u_n = dot(slot.at.n, pairs_.velocity(start, slot.pair, slot.at.x_a));
+    const double u_1 = dot(slot.at.n, first.point_velocity(pairs_.node_of(slot.pair), slot.at.x_a));
     const double u_c = u_n + (1 - kGamma) / kGamma * (u_1 - u_n);
     if (u_n < -kSlow && u_c > kSlow) {
       const double sinks = std::min(1.0, -u_n / kSlow - 1);
       theta *= 1 - sinks * (u_c - kSlow) / (u_c - u_n);
     }
     scales_[pair] = (1 - (1 - kGamma) * theta) / kGamma;
-    for_path(slot.node,
-             [&](size_t a) { forces(static_cast<Eigen::Index>(a)) += (1 - theta) * dot(first.trial().xi[a], W); });
+    pairs_.for_dofs(slot.pair, [&](size_t a) {
+      forces(static_cast<Eigen::Index>(a)) += (1 - theta) * dot(first.trial().xi[a], W);
+    });
   }
 }
 
@@ -480,12 +409,12 @@ void ContactSet::report(const Kinematics<double>& kin, const Eigen::VectorXd& w,
     const Slot& s = slots_[static_cast<size_t>(slot)];
     const Wrench<double> W = wrench_of(static_cast<size_t>(slot), w);
     if (s.depth <= -reach_ || (s.depth <= 0 && dot(W.f, W.f) == 0)) continue;
-    out.push_back({.point = s.point,
-                   .solid = s.solid,
-                   .position = to_eigen(kin.origin + s.surface),
-                   .normal = to_eigen(s.n),
+    out.push_back({.point = pairs_.point_of(s.pair),
+                   .solid = pairs_.solid_of(s.pair),
+                   .position = to_eigen(kin.origin + s.at.x_a),
+                   .normal = to_eigen(s.at.n),
                    .force = to_eigen(W.f) / s.scale,
-                   .moment = to_eigen(W.m - cross(s.surface, W.f)) / s.scale,
+                   .moment = to_eigen(W.m - cross(s.at.x_a, W.f)) / s.scale,
                    .depth = s.depth});
   }
 }

@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "contact/pairs.h"
 #include "dynamics/discretisation.h"
 #include "scree/contact.h"
 
@@ -32,7 +33,7 @@ class ContactSet {
 
   // The slots as they are, and a selection of just these: a stage looked at again.
   struct Pick {
-    int point, solid;
+    int pair;
     bool counted;
   };
   void picks(std::vector<Pick>& out) const;
@@ -100,35 +101,29 @@ class ContactSet {
 
  private:
   struct Slot {
-    int point, solid, node;
+    int pair;
     double scale;        // of its forces
     bool settled, held;  // see settle, hold
     double held_depth;   // [m] at the last hold
     bool counted;        // takes part in the kinetic energy
     // at the trial pose, positions relative to the origin of the kinematics
     double depth;
-    V3<double> centre, surface, n, t1, t2;
-    M3<double> curvature;  // Hessian of the signed distance
-    double spin;           // turn of t1 about n per change of n along t2
-    double learnt_depth;   // zeroth order: where the law was evaluated before, at least 0
+    Proximity at;
+    ContactFrame frame;
+    double learnt_depth;  // zeroth order: where the law was evaluated before, at least 0
     ContactGeometry geometry;
   };
-  bool is_slot(int point, int solid) const { return slot_of_[index(point, solid)] >= 0; }
-  size_t index(int point, int solid) const {
-    return static_cast<size_t>(point) * world_.environment.solids().size() + static_cast<size_t>(solid);
-  }
   void start_selection(double gravity, bool first_order, bool scaled);
-  void add_slot(int point, int solid);
+  void add_slot(int pair);
   void learn(size_t slot);
   void evaluate(const Kinematics<double>& kin, size_t slot);
-  V3<double> centre(const Kinematics<double>& kin, int point) const;
   Wrench<double> wrench_of(size_t slot, const Eigen::VectorXd& w) const;
   V3<double> surface_change(const Slot& slot, const Twist<double>& xi) const;
-  template <class Visit> void for_path(int node, Visit&& visit) const;
 
   const Model& model_;
   const Tree& tree_;
   const ContactWorld& world_;
+  Pairs pairs_;
   std::vector<int> used_;  // of the vertices the law offers; empty: all
   int vertices_, dimension_;
   double reach_;

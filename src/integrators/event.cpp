@@ -25,7 +25,6 @@ namespace {
 
 using Impl = StepWorkspace::Impl;
 using Pair = EventScratch::Pair;
-using Slot = LcpScratch::Slot;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kSafety = 0.9;      // of step sizes of flight, whose error is proportional to h^5, and by energy
@@ -152,8 +151,8 @@ class EventStepper {
 
   // --- pairs ---
 
-  size_t solids() const { return ws_.world.environment.solids().size(); }
-  int pairs() const { return static_cast<int>(ws_.world.pair_count()); }
+  int pairs() const { return ws_.pairs.count(); }
+  const Kinematics<double>& kinematics() const { return ws_.dynamics.impl().kinematics; }
   // Gaps and their rates of all pairs that something within `horizon` [s] may depend on. Leaves ws.dynamics there.
   void look(const State& state, double horizon, std::vector<Pair>& out) {
     ws_.dynamics.set_position(state.q);
@@ -164,24 +163,17 @@ class EventStepper {
     c_.on_surface = 1e-3 * event_.touch + 4e-16 * far;
     const double fall = options_.gravity.norm() * horizon * horizon;
     const double margin = 2 * std::max(event_.touch, event_.simultaneous) + fall;
-    for (size_t point = 0; point < ws_.world.points.size(); ++point) {
-      const ContactPoint& sphere = ws_.world.points[point];
-      const size_t node = static_cast<size_t>(sphere.body.value());
-      const V3<double> x = kin.R[node] * to_v3(sphere.p_B) + kin.p[node];
-      const V3<double> u = surface_velocity(twists[node], x);
-      const Vec3 centre = to_eigen(kin.origin + x);
-      const double speed = std::sqrt(dot(u, u));
-      const double reach = sphere.radius + margin + 2 * horizon * speed;
-      for (size_t solid = 0; solid < solids(); ++solid) {
-        Pair& pair = out[point * solids() + solid];
-        pair.u = u;
-        pair.near = !(ws_.world.environment.distance_bound(solid, centre) > reach);
-        if (!pair.near) continue;
-        const SignedDistance ground = ws_.world.environment.distance(solid, centre);
-        pair.gap = ground.value - sphere.radius;
-        pair.rate = dot(to_v3(ground.gradient), u);
-        pair.lever = std::sqrt(dot(x, x)) + sphere.radius;
-      }
+    for (int k = 0; k < pairs(); ++k) {
+      Pair& pair = out[static_cast<size_t>(k)];
+      const V3<double> x = ws_.pairs.core(kin, k);
+      pair.u = ws_.pairs.velocity(twists, k, x);
+      const double speed = std::sqrt(dot(pair.u, pair.u));
+      pair.near = !(ws_.pairs.gap_bound(kin, k, x) > margin + 2 * horizon * speed);
+      if (!pair.near) continue;
+      const Proximity at = ws_.pairs.proximity(kin, k, x);
+      pair.gap = at.gap;
+      pair.rate = dot(at.n, pair.u);
+      pair.lever = std::sqrt(dot(x, x)) + ws_.pairs.point(k).radius;
     }
   }
 
@@ -208,13 +200,16 @@ class EventStepper {
     }
   }
 
-  EventContact describe(const Slot& slot) {
+  EventContact describe(const RigidContact& at) {
     EventContact contact;
-    contact.point = slot.point;
-    contact.solid = slot.solid;
-    contact.position = to_eigen(ws_.dynamics.impl().kinematics.origin + slot.surface);
-    contact.normal = to_eigen(slot.n);
+    contact.point = ws_.pairs.point_of(at.pair);
+    contact.solid = ws_.pairs.solid_of(at.pair);
+    contact.position = to_eigen(kinematics().origin + at.x);
+    contact.normal = to_eigen(at.n);
     return contact;
+  }
+  V3<double> velocity(const RigidContact& at, const Eigen::VectorXd& v) {
+    return ws_.pairs.velocity(ws_.dynamics.impl().body_twists(v.data()), at.pair, at.x);
   }
 
   // What lasts now and did not, and the other way round.
@@ -230,10 +225,9 @@ class EventStepper {
       Event& event = ws_.events.emplace_back();
       event.time = state_.time;
       event.kind = rests ? EventKind::rest : EventKind::lift_off;
-      const Slot slot = contact_slot(k, ws_);
-      EventContact contact = describe(slot);
-      const Twist<double>& V = ws_.dynamics.impl().body_twists(state_.v.data())[static_cast<size_t>(slot.node)];
-      contact.velocity_before = contact.velocity_after = to_eigen(surface_velocity(V, slot.surface));
+      const RigidContact at = rigid_contact(ws_.pairs, kinematics(), k);
+      EventContact contact = describe(at);
+      contact.velocity_before = contact.velocity_after = to_eigen(velocity(at, state_.v));
       event.contacts.push_back(contact);
       if (rests) event.bounces_end = end_of_bounces(k);
     }
@@ -256,12 +250,15 @@ class EventStepper {
   bool impact(EventKind kind, const Eigen::VectorXd& v) {
     const double reach = std::max(event_.touch, event_.simultaneous);
     ws_.dynamics.set_position(state_.q);
-    std::vector<Slot> slots;
+    std::vector<RigidContact> contacts;
     for (int k = 0; k < pairs(); ++k) {
       const Pair& pair = c_.now[static_cast<size_t>(k)];
-      if (pair.near && pair.gap <= reach) slots.push_back(contact_slot(k, ws_));
+      if (pair.near && pair.gap <= reach) contacts.push_back(rigid_contact(ws_.pairs, kinematics(), k));
     }
-    const ImpactProblem problem = impact_problem(slots, v);
+    const double friction = ws_.world.smooth.friction;
+    const ContactRows rows = contact_rows(ws_.pairs, kinematics(), std::move(contacts), friction > 0, ws_.model.nv());
+    ImpactProblem problem = impact_problem(rows, ws_.dynamics.mass_matrix(), friction, v);
+    problem.restitution = Eigen::VectorXd::Constant(rows.size(), event_.restitution);
     ImpactResult result;
     try {
       if (ws_.resolve) {
@@ -279,7 +276,7 @@ class EventStepper {
     if (result.v.size() != problem.v.size())
       return failed(fmt::format("impact: {} velocities after it, expected {}", result.v.size(), problem.v.size()));
     if (kind == EventKind::impact_without_collision && !lasting_.is_jump(result.v)) return false;
-    record(kind, slots, problem, result);
+    record(kind, rows, result);
     if (result.status != ImpactStatus::resolved || !result.v.allFinite())
       return failed(fmt::format("impact law {}: {}{}{}", impact_law_name(result.law), impact_status_name(result.status),
                                 result.note.empty() ? "" : ", ", result.note));
@@ -287,7 +284,7 @@ class EventStepper {
     state_.v = result.v;
     clear_history();
     look(state_, options_.dt, c_.now);
-    for (const Slot& slot : slots) note_hit(slot.point * static_cast<int>(solids()) + slot.solid);
+    for (const RigidContact& contact : rows.contacts) note_hit(contact.pair);
     tell_changes();
     // Laws that turn opening contacts round (moreau) leave some approaching: another impact follows.
     at_once_ = impact_time_ == state_.time ? at_once_ + 1 : 1;
@@ -303,36 +300,7 @@ class EventStepper {
     if (ws_.events.back().v_before.size() > 0 && times[0] != state_.time) times = {state_.time, times[0], times[1]};
   }
 
-  ImpactProblem impact_problem(const std::vector<Slot>& slots, const Eigen::VectorXd& v) {
-    const Eigen::Index m = std::ssize(slots), nv = ws_.model.nv();
-    int tangents = 0;
-    for (const Slot& slot : slots) tangents = std::max(tangents, slot.tangents);
-    ImpactProblem problem;
-    problem.M = ws_.dynamics.mass_matrix();
-    problem.Jn.resize(m, nv);
-    problem.Jt.resize(tangents * m, nv);
-    Eigen::VectorXd row(nv);
-    for (Eigen::Index i = 0; i < m; ++i) {
-      const Slot& slot = slots[static_cast<size_t>(i)];
-      contact_row(slot, slot.n, ws_, row);
-      problem.Jn.row(i) = row;
-      for (int t = 0; t < tangents; ++t) {
-        contact_row(slot, tangent(slot, t), ws_, row);
-        problem.Jt.row(tangents * i + t) = row;
-      }
-    }
-    if (tangents > 0) problem.mu = Eigen::VectorXd::Constant(m, ws_.world.smooth.friction);
-    problem.restitution = Eigen::VectorXd::Constant(m, event_.restitution);
-    problem.v = v;
-    return problem;
-  }
-
-  static V3<double> tangent(const Slot& slot, int t) {
-    return t < std::max(1, slot.tangents) ? slot.tangent[t] : cross(slot.n, slot.tangent[0]);
-  }
-
-  void record(EventKind kind, const std::vector<Slot>& slots, const ImpactProblem& problem,
-              const ImpactResult& result) {
+  void record(EventKind kind, const ContactRows& rows, const ImpactResult& result) {
     Event& event = ws_.events.emplace_back();
     event.time = state_.time;
     event.kind = kind;
@@ -344,22 +312,15 @@ class EventStepper {
     event.certificate = result.certificate;
     event.v_before = state_.v;
     event.v_after = result.v;
-    const int tangents = problem.tangents();
-    for (size_t i = 0; i < slots.size(); ++i) {
-      const Slot& slot = slots[i];
-      EventContact contact = describe(slot);
-      V3<double> impulse = result.normal_impulse.size() > 0
-                               ? result.normal_impulse(static_cast<Eigen::Index>(i)) * slot.n
-                               : V3<double>{0, 0, 0};
-      for (int t = 0; t < tangents && result.tangential_impulse.size() > 0; ++t)
-        impulse += result.tangential_impulse(tangents * static_cast<Eigen::Index>(i) + t) * tangent(slot, t);
+    for (Eigen::Index i = 0; i < rows.size(); ++i) {
+      const RigidContact& at = rows.contacts[static_cast<size_t>(i)];
+      EventContact contact = describe(at);
+      V3<double> impulse = result.normal_impulse.size() > 0 ? result.normal_impulse(i) * at.n : V3<double>{0, 0, 0};
+      for (int t = 0; t < rows.tangents && result.tangential_impulse.size() > 0; ++t)
+        impulse += result.tangential_impulse(rows.tangents * i + t) * at.tangent[t];
       contact.impulse = to_eigen(impulse);
-      const auto velocity = [&](const Eigen::VectorXd& v) {
-        const Twist<double>& V = ws_.dynamics.impl().body_twists(v.data())[static_cast<size_t>(slot.node)];
-        return to_eigen(surface_velocity(V, slot.surface));
-      };
-      contact.velocity_before = velocity(event.v_before);
-      contact.velocity_after = velocity(event.v_after);
+      contact.velocity_before = to_eigen(velocity(at, event.v_before));
+      contact.velocity_after = to_eigen(velocity(at, event.v_after));
       event.contacts.push_back(contact);
     }
   }
@@ -486,8 +447,8 @@ class EventStepper {
     double longest = kNever;
     for (size_t k = 0; k < c_.now.size(); ++k)
       if (c_.now[k].near)
-        longest = std::min(longest,
-                           passing_time(ws_.world.environment.solids()[k % solids()], c_.now[k].gap, pairs_there[k].u));
+        longest =
+            std::min(longest, passing_time(ws_.pairs.solid(static_cast<int>(k)), c_.now[k].gap, pairs_there[k].u));
     return longest;
   }
 
@@ -518,7 +479,7 @@ class EventStepper {
     report_.largest_step = std::max(report_.largest_step, h);
     if (c_.active.empty()) ws_.contacts.clear();
     for (Contact& contact : ws_.contacts)
-      contact.depth = -c_.now[static_cast<size_t>(contact.point) * solids() + static_cast<size_t>(contact.solid)].gap;
+      contact.depth = -c_.now[static_cast<size_t>(ws_.pairs.index(contact.point, contact.solid))].gap;
     ws_.dynamics.set_position(state_.q);
     tell_changes();
   }
@@ -692,19 +653,16 @@ EventScratch::EventScratch(const Model& model, const ContactWorld& world)
 }
 
 void check_clear(const Model& model, const ContactWorld& world, const Eigen::VectorXd& q) {
-  Dynamics dynamics(model);
-  dynamics.set_position(q);
-  const auto& solids = world.environment.solids();
-  for (const ContactPoint& point : world.points)
-    for (size_t solid = 0; solid < solids.size(); ++solid) {
-      const double gap =
-          world.environment.distance(solid, dynamics.body_pose(point.body) * point.p_B).value - point.radius;
-      if (gap < -world.event.touch)
-        throw InputError(
-            fmt::format("event: contact point \"{}\" and solid \"{}\": {:.3g} m deep in the ground at the "
-                        "start, expected at most {:g} m",
-                        point.name, solids[solid].name, -gap, world.event.touch));
-    }
+  RigidContacts contacts(model, world);
+  contacts.set_position(q);
+  for (int pair = 0; pair < contacts.pairs().count(); ++pair) {
+    const double gap = contacts.gap(pair);
+    if (gap < -world.event.touch)
+      throw InputError(
+          fmt::format("event: contact point \"{}\" and solid \"{}\": {:.3g} m deep in the ground at the "
+                      "start, expected at most {:g} m",
+                      contacts.pairs().point(pair).name, contacts.pairs().solid(pair).name, -gap, world.event.touch));
+  }
 }
 
 StepReport step_event(const Control& control, const StepOptions& options, State& state, StepWorkspace::Impl& ws) {

@@ -16,9 +16,10 @@
 #include <optional>
 
 #include "base/random.h"
+#include "contact/rigid_contacts.h"
 #include "control/joint_forces.h"
 #include "impact/contact_lcp.h"
-#include "integrators/rigid_contacts.h"
+#include "integrators/workspace.h"
 #include "scree/error.h"
 #include "scree/kinematics.h"
 #include "solvers/lcp.h"
@@ -41,22 +42,6 @@ constexpr double kAlone = 0.25;       // drawn shares: one contact takes all
 constexpr double kNone = 0.35;        // of other draws: contacts without a share
 constexpr int kHeld = 128;            // increments that shares are kept for: log-uniform up to this
 constexpr int kOctaves = 8;           // drawn covering vectors span that many powers of two
-
-// qdot of v: rates of positions; of quaternions q (0, w)/2 with w in body axes.                        theory (1.9)
-Eigen::VectorXd position_rate(const Model& model, const Eigen::VectorXd& q, const Eigen::VectorXd& v) {
-  Eigen::VectorXd rate(model.nq());
-  for (const Joint& joint : model.joints()) {
-    const bool turns = joint.type == JointType::ball || joint.type == JointType::floating;
-    const int linear = velocity_count(joint.type) - (turns ? 3 : 0);
-    rate.segment(joint.q_index, linear) = v.segment(joint.v_index, linear);
-    if (!turns) continue;
-    const Eigen::Vector4d r = q.segment<4>(joint.q_index + linear);
-    const Vec3 w = v.segment<3>(joint.v_index + linear);
-    const Quat turned = Quat(r(0), r(1), r(2), r(3)) * Quat(0, w.x() / 2, w.y() / 2, w.z() / 2);
-    rate.segment<4>(joint.q_index + linear) << turned.w(), turned.x(), turned.y(), turned.z();
-  }
-  return rate;
-}
 
 void normalize_quaternions(const Model& model, Eigen::VectorXd& q) {
   for (const Joint& joint : model.joints())
@@ -122,7 +107,7 @@ struct Inclusion::Impl {
     Closed result;
     contacts.set_position(state.q);
     bool approaching = false, lasting = false;
-    for (int pair = 0; pair < contacts.pairs(); ++pair) {
+    for (int pair = 0; pair < contacts.pairs().count(); ++pair) {
       if (contacts.gap(pair) > touch() || !contacts.movable(pair)) continue;
       const double rate = contacts.gap_rate(pair, state.v);
       result.pairs.push_back(pair);
@@ -136,13 +121,7 @@ struct Inclusion::Impl {
   }
 
   ImpactProblem problem(const ContactRows& rows, const Eigen::MatrixXd& M, const Eigen::VectorXd& v) const {
-    ImpactProblem p;
-    p.M = M;
-    p.Jn = rows.Jn;
-    p.Jt = rows.Jt;
-    if (rows.tangents > 0) p.mu = Eigen::VectorXd::Constant(rows.size(), world.smooth.friction);
-    p.v = v;
-    return p;
+    return scree::impact_problem(rows, M, world.smooth.friction, v);
   }
 
   // ---- smooth motion ----
@@ -168,7 +147,8 @@ struct Inclusion::Impl {
     Eigen::VectorXd qdot = Eigen::VectorXd::Zero(model.nq()), vdot = Eigen::VectorXd::Zero(model.nv());
     for (int stage = 0; stage < 4; ++stage) {
       const Eigen::VectorXd q = start.q + h * kNode[stage] * qdot, v = start.v + h * kNode[stage] * vdot;
-      qdot = position_rate(model, q, v);
+      qdot.resize(model.nq());
+      position_rate(model.tree(), q.data(), v.data(), qdot.data());
       if (!acceleration(time + h * kNode[stage], q, v, vdot)) return false;
       end.q += h * kWeight[stage] * qdot;
       end.v += h * kWeight[stage] * vdot;
@@ -203,7 +183,7 @@ struct Inclusion::Impl {
   std::vector<Watch> watch(const State& state, const std::vector<int>& without) {
     std::vector<Watch> result;
     contacts.set_position(state.q);
-    for (int pair = 0; pair < contacts.pairs(); ++pair) {
+    for (int pair = 0; pair < contacts.pairs().count(); ++pair) {
       if (std::binary_search(without.begin(), without.end(), pair)) continue;
       const double gap = contacts.gap(pair);
       if (gap <= touch() && !contacts.movable(pair)) continue;
@@ -385,9 +365,10 @@ struct Inclusion::Impl {
     };
     contacts.set_position(state.q);
     std::vector<int> near;
-    for (int pair = 0; pair < contacts.pairs(); ++pair)
+    for (int pair = 0; pair < contacts.pairs().count(); ++pair)
       if (contacts.gap(pair) <= kNear * touch() && contacts.movable(pair) &&
-          !std::binary_search(rows.pairs.begin(), rows.pairs.end(), pair))
+          std::none_of(rows.contacts.begin(), rows.contacts.end(),
+                       [&](const RigidContact& contact) { return contact.pair == pair; }))
         near.push_back(pair);
     start.bystanders = normalised(contacts.rows(near).Jn);
     contacts.set_position(integrate_position(model, state.q, state.v, kDifference));
@@ -473,8 +454,10 @@ struct Inclusion::Impl {
     const Start start = start_boundary(state, trial.rows, a, M, ds);
     // Closed contacts end at zero, what was deeper does not get deeper.
     Eigen::VectorXd target = Eigen::VectorXd::Zero(trial.rows.size());
-    for (int i = 0; i < trial.rows.size(); ++i)
-      if (trial.rows.gap(i) < -touch()) target(i) = trial.rows.gap(i);
+    for (Eigen::Index i = 0; i < trial.rows.size(); ++i) {
+      const double gap = trial.rows.contacts[static_cast<size_t>(i)].gap;
+      if (gap < -touch()) target(i) = gap;
+    }
 
     trial.delta.setZero(model.nv());
     for (int pass = 0; pass < kPasses; ++pass) {
@@ -488,13 +471,13 @@ struct Inclusion::Impl {
       }
       if (trial.dt > options.max_dt) return trial;
       Eigen::VectorXd correction;
-      const Eigen::VectorXd gap = trial.rows.gap + trial.rows.Jn * (trial.dt * trial.v - trial.delta);
+      const Eigen::VectorXd gap = trial.rows.gaps() + trial.rows.Jn * (trial.dt * trial.v - trial.delta);
       if (!correct_gaps(start, lcp, gap - target, trial.z, correction, step)) return trial;
       trial.delta = trial.dt * trial.v + correction;
       if (!trial.delta.allFinite()) return trial;
       contacts.set_position(integrate_position(model, state.q, trial.delta, 1));
       ContactRows end = contacts.rows_like(trial.rows);
-      const Eigen::VectorXd rate = end.Jn * trial.v, off = target - end.gap;
+      const Eigen::VectorXd rate = end.Jn * trial.v, off = target - end.gaps();
       // In parts of what may be left: first how far J was turned on.
       double wrong = std::abs(trial.dt - dt_before) * (lcp.J() * start.turning).cwiseAbs().maxCoeff();
       wrong /= kPart * rest_speed();
@@ -606,16 +589,15 @@ struct Inclusion::Impl {
   }
 
   void report_impulses(const ContactRows& rows, const ImpactResult& impulses, InclusionStep& step) {
-    for (int i = 0; i < rows.size(); ++i) {
-      const size_t k = static_cast<size_t>(i);
+    for (Eigen::Index i = 0; i < rows.size(); ++i) {
+      const RigidContact& at = rows.contacts[static_cast<size_t>(i)];
       InclusionContact contact;
-      contact.point = contacts.point_of(rows.pairs[k]);
-      contact.solid = contacts.solid_of(rows.pairs[k]);
+      contact.point = contacts.pairs().point_of(at.pair);
+      contact.solid = contacts.pairs().solid_of(at.pair);
       contact.normal_impulse = impulses.normal_impulse(i);
-      contact.normal = rows.normal[k];
+      contact.normal = to_eigen(at.n);
       for (int t = 0; t < rows.tangents; ++t)
-        contact.friction +=
-            impulses.tangential_impulse(rows.tangents * i + t) * rows.tangent[k][static_cast<size_t>(t)];
+        contact.friction += impulses.tangential_impulse(rows.tangents * i + t) * to_eigen(at.tangent[t]);
       step.contacts.push_back(contact);
     }
     step.normal_impulse = impulses.normal_impulse.sum();
@@ -625,13 +607,13 @@ struct Inclusion::Impl {
   void report_end(const State& state, const std::vector<int>& before, InclusionStep& step) {
     contacts.set_position(state.q);
     std::vector<InclusionContact> all;
-    for (int pair = 0; pair < contacts.pairs(); ++pair) {
+    for (int pair = 0; pair < contacts.pairs().count(); ++pair) {
       const double gap = contacts.gap(pair);
       if (gap > touch() && !std::binary_search(before.begin(), before.end(), pair)) continue;
       InclusionContact contact;
-      contact.point = contacts.point_of(pair);
-      contact.solid = contacts.solid_of(pair);
-      contact.normal = contacts.rows({pair}).normal[0];
+      contact.point = contacts.pairs().point_of(pair);
+      contact.solid = contacts.pairs().solid_of(pair);
+      contact.normal = to_eigen(contacts.rows({pair}).contacts[0].n);
       for (const InclusionContact& known : step.contacts)
         if (known.point == contact.point && known.solid == contact.solid) contact = known;
       contact.gap = gap;
@@ -728,7 +710,7 @@ double Inclusion::least_gap(const State& state) {
   impl_->check_state(state);
   impl_->contacts.set_position(state.q);
   double least = std::numeric_limits<double>::infinity();
-  for (int pair = 0; pair < impl_->contacts.pairs(); ++pair) least = std::min(least, impl_->contacts.gap(pair));
+  for (int pair = 0; pair < impl_->contacts.pairs().count(); ++pair) least = std::min(least, impl_->contacts.gap(pair));
   return least;
 }
 

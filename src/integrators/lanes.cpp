@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "contact/pairs.h"
 #include "dynamics/kinematics.h"
 #include "integrators/lockstep.h"
 #include "math/eigen.h"
@@ -84,9 +85,7 @@ void update_setup(const StepOptions& options, const ContactWorld& world, LaneSet
 
 SmoothCoefficients<double> smooth_coefficients(const Model& model, const SmoothContactOptions& o, size_t points,
                                                double gravity) {
-  constexpr double kStandardGravity = 9.81;  // [m/s^2] defines the share of the weight where there is none
-  const double share = model.total_mass() * (gravity > 0 ? gravity : kStandardGravity) /
-                       static_cast<double>(std::max<size_t>(1, points));
+  const double share = share_of_weight(model, points, gravity);
   return {o.stiffness.value_or(share / std::pow(o.depth, o.normal_exponent)),
           o.stiffness ? std::pow(share / *o.stiffness, 1 / o.normal_exponent) : o.depth,
           o.drag.value_or(share / ((o.slip_exponent + 1) * std::pow(o.speed, o.slip_exponent) *

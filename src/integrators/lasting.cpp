@@ -30,10 +30,10 @@ void LastingStep::describe(const Eigen::VectorXd& v) {
   if (c_.active.empty()) return;
   const std::vector<Twist<double>>& twists = ws_.dynamics.impl().body_twists(v.data());
   for (const int k : c_.active) {
-    const Slot slot = contact_slot(k, ws_);
-    const V3<double> u = surface_velocity(twists[static_cast<size_t>(slot.node)], slot.surface);
+    const RigidContact at = contact(k);
+    const V3<double> u = ws_.pairs.velocity(twists, k, at.x);
     c_.lasting_end.push_back(
-        {k, {slot.tangent[0], slot.tangent[1]}, {dot(slot.n, u), dot(slot.tangent[0], u), dot(slot.tangent[1], u)}});
+        {k, {at.tangent[0], at.tangent[1]}, {dot(at.n, u), dot(at.tangent[0], u), dot(at.tangent[1], u)}});
   }
 }
 
@@ -118,15 +118,14 @@ void LastingStep::store_contacts() {
     c_.sticks[static_cast<size_t>(c_.active[i])] =
         push > 0 && slot.directions > 0 &&
         ws_.lcp.z(slot.unknown + 1 + slot.directions) <= event_.rest_speed * slot.scale;  // lambda: speed of slip
+    if (!(push > 0)) continue;
     Contact contact;
-    contact.point = slot.point;
-    contact.solid = slot.solid;
+    contact.point = ws_.pairs.point_of(slot.pair);
+    contact.solid = ws_.pairs.solid_of(slot.pair);
     contact.normal = to_eigen(slot.n);
-    contact.position = to_eigen(ws_.dynamics.impl().kinematics.origin + slot.surface);
-    V3<double> force = push * slot.n;
-    for (int k = 0; k < slot.tangents; ++k) force += ws_.lcp.f(slot.column + 1 + k) * slot.tangent[k];
-    contact.force = to_eigen(force);
-    if (push > 0) ws_.contacts.push_back(contact);
+    contact.position = to_eigen(ws_.dynamics.impl().kinematics.origin + slot.x);
+    contact.force = to_eigen(force_of(ws_.lcp, slot));
+    ws_.contacts.push_back(contact);
   }
 }
 
@@ -138,9 +137,9 @@ bool LastingStep::prepare_rows() {
   if (!ws_.cholesky.factor(ws_.dynamics.mass_matrix().data())) return false;
   for (Eigen::Index i = 0; i < m; ++i) {
     const auto [pair, direction] = c_.rows[static_cast<size_t>(i)];
-    const Slot slot = contact_slot(pair, ws_);
-    contact_row(slot, direction == 0 ? slot.n : slot.tangent[direction - 1], ws_, J.col(i));
-    c_.excess(i) = slot.gap;
+    const RigidContact at = contact(pair);
+    contact_row(ws_.pairs, kinematics(), at, direction == 0 ? at.n : at.tangent[direction - 1], J.col(i));
+    c_.excess(i) = at.gap;
   }
   Y = J;
   for (Eigen::Index i = 0; i < m; ++i) ws_.cholesky.solve(Y.col(i).data());
@@ -173,7 +172,7 @@ bool LastingStep::put_on_surface(Eigen::VectorXd& q) {
     c_.rows.clear();
     double off = 0, deepest = 0;
     for (const int k : c_.active) {
-      const double gap = contact_slot(k, ws_).gap;
+      const double gap = ws_.pairs.proximity(kinematics(), k).gap;
       deepest = std::max(deepest, -gap);
       if (!c_.pushed[static_cast<size_t>(k)] && gap >= 0) continue;
       c_.rows.push_back({k, 0});
@@ -226,7 +225,7 @@ bool LastingStep::stop_approach(State& at) {
     if (!c_.pushed[static_cast<size_t>(k)]) continue;
     c_.rows.push_back({k, 0});
     if (!c_.sticks[static_cast<size_t>(k)]) continue;
-    const int tangents = contact_slot(k, ws_).tangents;
+    const int tangents = ws_.world.smooth.friction > 0 ? contact(k).tangents : 0;
     for (int t = 1; t <= tangents; ++t) c_.rows.push_back({k, t});
   }
   Eigen::Index m = std::ssize(c_.rows);

@@ -5,8 +5,6 @@
 
 namespace scree {
 
-inline V3<double> surface_velocity(const Twist<double>& V, const V3<double>& x) { return V.v + cross(V.w, x); }
-
 // The contacts are ws.event.active; the state after a try is ws.event.trial, forces are in ws.contacts.
 class LastingStep {
  public:
@@ -33,6 +31,8 @@ class LastingStep {
   void dismiss() { impulsive_ = Impulsive::no; }
 
  private:
+  const Kinematics<double>& kinematics() const { return ws_.dynamics.impl().kinematics; }
+  RigidContact contact(int pair) const { return rigid_contact(ws_.pairs, kinematics(), pair); }
   bool solve_step(double h, SubstepResult& result);
   void store_contacts();
   void find_work(double h);

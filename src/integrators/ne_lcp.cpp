@@ -36,76 +36,24 @@ struct Problem {
   bool lasting = false;  // closed contacts, given beforehand, that must not approach
 };
 
-template <class Visit> void for_path(const Tree& tree, int node, Visit&& visit) {
-  for (int a = tree.last_dof[static_cast<size_t>(node)]; a >= 0; a = tree.dof_parent[static_cast<size_t>(a)]) visit(a);
-}
-
-V3<double> centre(const Kinematics<double>& kin, const ContactPoint& point) {
-  const size_t node = static_cast<size_t>(point.body.value());
-  return kin.R[node] * to_v3(point.p_B) + kin.p[node];
-}
-
-V3<double> point_displacement(const Problem& p, int node, const V3<double>& x) {
-  Twist<double> sum = {{0, 0, 0}, {0, 0, 0}};
-  for_path(p.ws.model.tree(), node, [&](int a) { sum += p.ws.delta(a) * p.kin.xi[static_cast<size_t>(a)]; });
-  return sum.v + cross(sum.w, x);
-}
-
 // The displacement along the normal that a point may not go below: the way to the surface, or out of it.  theory (12.4)
 double allowed(const Problem& p, double gap) {
   if (p.lasting) return 0;
   return gap >= 0 ? -gap : std::min(-p.recovery * gap, p.h * kRecoverySpeed);
 }
 
-// The tangents along which the point can be moved at all: of a planar model there is but one, and friction across it
-// would be as large as one likes.
-void choose_tangents(const Impl& ws, const Kinematics<double>& kin, Slot& slot) {
-  const V3<double> e = std::abs(slot.n.x) < 0.9 ? V3<double>{1, 0, 0} : V3<double>{0, 1, 0};
-  V3<double> t1 = e - dot(e, slot.n) * slot.n;
-  t1 = (1 / std::sqrt(dot(t1, t1))) * t1;
-  const V3<double> t2 = cross(slot.n, t1);
-  double xx = 0, xy = 0, yy = 0;  // of J_t J_t^T
-  for_path(ws.model.tree(), slot.node, [&](int a) {
-    const Twist<double>& xi = kin.xi[static_cast<size_t>(a)];
-    const V3<double> v = xi.v + cross(xi.w, slot.surface);
-    const double x = dot(t1, v), y = dot(t2, v);
-    xx += x * x, xy += x * y, yy += y * y;
-  });
-  const double mean = 0.5 * (xx + yy), spread = std::hypot(0.5 * (xx - yy), xy);
-  slot.tangent[0] = t1;
-  slot.tangent[1] = t2;
-  slot.tangents = ws.world.smooth.friction > 0 && mean > 0 ? 2 : 0;
-  if (slot.tangents == 2 && mean - spread <= 1e-12 * mean) {
-    const double angle = 0.5 * std::atan2(2 * xy, xx - yy);  // of the larger eigenvalue
-    slot.tangent[0] = std::cos(angle) * t1 + std::sin(angle) * t2;
-    slot.tangents = 1;
-  }
-  slot.directions = slot.tangents == 2 ? static_cast<int>(ws.lcp.polygon.cols()) : 2 * slot.tangents;
-}
-
-Slot describe(const Impl& ws, const Kinematics<double>& kin, size_t point, size_t solid, const V3<double>& c,
-              const SignedDistance& ground) {
-  const ContactPoint& sphere = ws.world.points[point];
+// The pair takes part.
+Slot& add_slot(const Problem& p, int pair, const Proximity& at) {
   Slot slot{};
-  slot.point = static_cast<int>(point);
-  slot.solid = static_cast<int>(solid);
-  slot.node = sphere.body.value();
-  slot.gap = ground.value - sphere.radius;
-  slot.n = to_v3(ground.gradient);
-  slot.surface = c - sphere.radius * slot.n;
-  choose_tangents(ws, kin, slot);
-  return slot;
-}
-
-// The pair takes part, with its centre at c.
-void add_slot(const Problem& p, size_t point, size_t solid, const V3<double>& c, const SignedDistance& ground) {
-  p.lcp.slot_of[point * p.ws.world.environment.solids().size() + solid] = static_cast<int>(p.lcp.slots.size());
-  Slot slot = describe(p.ws, p.kin, point, solid, c, ground);
+  static_cast<RigidContact&>(slot) = rigid_contact(p.ws.pairs, p.kin, pair, at);
+  if (!(p.ws.world.smooth.friction > 0)) slot.tangents = 0;
+  slot.directions = slot.tangents == 2 ? static_cast<int>(p.lcp.polygon.cols()) : 2 * slot.tangents;
   slot.column = p.lcp.columns;
   slot.unknown = p.lcp.unknowns;
   p.lcp.columns += 1 + slot.tangents;
   p.lcp.unknowns += 1 + slot.directions + (slot.directions > 0 ? 1 : 0);
-  p.lcp.slots.push_back(slot);
+  p.lcp.slot_of[static_cast<size_t>(pair)] = static_cast<int>(p.lcp.slots.size());
+  return p.lcp.slots.emplace_back(slot);
 }
 
 void start_slots(LcpScratch& lcp) {
@@ -116,20 +64,15 @@ void start_slots(LcpScratch& lcp) {
 
 // Adds the pairs that the displacement ws.delta takes further down than allowed. How many?
 int add_violated(const Problem& p) {
-  const ContactWorld& world = p.ws.world;
-  const size_t solids = world.environment.solids().size(), before = p.lcp.slots.size();
-  for (size_t point = 0; point < world.points.size(); ++point) {
-    const ContactPoint& sphere = world.points[point];
-    const int node = sphere.body.value();
-    const V3<double> c = centre(p.kin, sphere), dx = point_displacement(p, node, c);
-    const Vec3 c_W = to_eigen(p.kin.origin + c);
-    const double reach = sphere.radius + std::sqrt(dot(dx, dx));  // nothing further away can be touched
-    for (size_t solid = 0; solid < solids; ++solid) {
-      if (p.lcp.slot_of[point * solids + solid] >= 0 || world.environment.distance_bound(solid, c_W) > reach) continue;
-      const SignedDistance ground = world.environment.distance(solid, c_W);
-      if (dot(to_v3(ground.gradient), dx) < allowed(p, ground.value - sphere.radius))
-        add_slot(p, point, solid, c, ground);
-    }
+  const Pairs& pairs = p.ws.pairs;
+  const size_t before = p.lcp.slots.size();
+  for (int pair = 0; pair < pairs.count(); ++pair) {
+    if (p.lcp.slot_of[static_cast<size_t>(pair)] >= 0) continue;
+    const V3<double> c = pairs.core(p.kin, pair), dx = pairs.velocity(p.kin, pair, c, p.ws.delta);
+    // Nothing further away can be touched.
+    if (pairs.gap_bound(p.kin, pair, c) > std::sqrt(dot(dx, dx))) continue;
+    const Proximity at = pairs.proximity(p.kin, pair, c);
+    if (dot(at.n, dx) < allowed(p, at.gap)) add_slot(p, pair, at);
   }
   return static_cast<int>(p.lcp.slots.size() - before);
 }
@@ -149,9 +92,9 @@ void assemble(const Problem& p) {
   auto J = c.J(nv), Y = c.Y(nv);
   J.setZero();
   for (const Slot& slot : c.slots)
-    for_path(p.ws.model.tree(), slot.node, [&](int a) {
-      const Twist<double>& xi = p.kin.xi[static_cast<size_t>(a)];
-      const V3<double> v = xi.v + cross(xi.w, slot.surface);
+    p.ws.pairs.for_dofs(slot.pair, [&](size_t dof) {
+      const Eigen::Index a = static_cast<Eigen::Index>(dof);
+      const V3<double> v = velocity_at(p.kin.xi[dof], slot.x);
       J(a, slot.column) = dot(slot.n, v);
       for (int k = 0; k < slot.tangents; ++k) J(a, slot.column + 1 + k) = dot(slot.tangent[k], v);
     });
@@ -241,35 +184,24 @@ bool solve_contact(Problem& p, SubstepResult& result) {
 
 // Pairs with a force, where it acts; depths, and pairs in the ground without a force, at the end of the step.
 void report_contacts(const Problem& p, const Kinematics<double>& end) {
-  const ContactWorld& world = p.ws.world;
-  const size_t solids = world.environment.solids().size();
+  const Pairs& pairs = p.ws.pairs;
   p.ws.contacts.clear();
-  for (size_t point = 0; point < world.points.size(); ++point) {
-    const ContactPoint& sphere = world.points[point];
-    const V3<double> c = centre(end, sphere);
-    const Vec3 c_W = to_eigen(end.origin + c);
-    for (size_t solid = 0; solid < solids; ++solid) {
-      const int index = p.lcp.slot_of[point * solids + solid];
-      const Slot* slot = index >= 0 ? &p.lcp.slots[static_cast<size_t>(index)] : nullptr;
-      const bool loaded = slot && p.lcp.f(slot->column) > 0;
-      if (!loaded && world.environment.distance_bound(solid, c_W) >= sphere.radius) continue;
-      const SignedDistance ground = world.environment.distance(solid, c_W);
-      Contact contact;
-      contact.point = static_cast<int>(point);
-      contact.solid = static_cast<int>(solid);
-      contact.depth = sphere.radius - ground.value;
-      if (!loaded && contact.depth <= 0) continue;
-      contact.normal = ground.gradient;
-      contact.position = c_W - sphere.radius * ground.gradient;
-      if (loaded) {
-        contact.normal = to_eigen(slot->n);
-        contact.position = to_eigen(end.origin + slot->surface);
-        V3<double> force = p.lcp.f(slot->column) * slot->n;
-        for (int k = 0; k < slot->tangents; ++k) force += p.lcp.f(slot->column + 1 + k) * slot->tangent[k];
-        contact.force = to_eigen(force);
-      }
-      p.ws.contacts.push_back(contact);
-    }
+  for (int pair = 0; pair < pairs.count(); ++pair) {
+    const int index = p.lcp.slot_of[static_cast<size_t>(pair)];
+    const Slot* slot = index >= 0 ? &p.lcp.slots[static_cast<size_t>(index)] : nullptr;
+    const bool loaded = slot && p.lcp.f(slot->column) > 0;
+    const V3<double> c = pairs.core(end, pair);
+    if (!loaded && pairs.gap_bound(end, pair, c) >= 0) continue;
+    const Proximity at = pairs.proximity(end, pair, c);
+    if (!loaded && at.gap >= 0) continue;
+    Contact contact;
+    contact.point = pairs.point_of(pair);
+    contact.solid = pairs.solid_of(pair);
+    contact.depth = -at.gap;
+    contact.normal = to_eigen(loaded ? slot->n : at.n);
+    contact.position = to_eigen(end.origin + (loaded ? slot->x : at.x_a));
+    if (loaded) contact.force = to_eigen(force_of(p.lcp, *slot));
+    p.ws.contacts.push_back(contact);
   }
 }
 
@@ -284,17 +216,11 @@ bool solve_pass(const std::vector<LastingPair>& pairs, const Control& control, c
   ws.trial_delta = ws.delta;
   const Kinematics<double>& kin = ws.dynamics.impl().kinematics;
   Problem p{.h = h, .kin = kin, .ws = ws, .lcp = ws.lcp, .lasting = true};
-  const size_t solids = ws.world.environment.solids().size();
   start_slots(ws.lcp);
   const Eigen::VectorXd& v = first ? first->v_end : state.v;
   for (const LastingPair& other : pairs) {
-    const size_t point = static_cast<size_t>(other.pair) / solids, solid = static_cast<size_t>(other.pair) % solids;
-    const V3<double> c = centre(kin, ws.world.points[point]);
-    add_slot(p, point, solid, c, ws.world.environment.distance(solid, to_eigen(kin.origin + c)));
-    Slot& slot = ws.lcp.slots.back();
-    Twist<double> V = {{0, 0, 0}, {0, 0, 0}};
-    for_path(ws.model.tree(), slot.node, [&](int a) { V += v(a) * kin.xi[static_cast<size_t>(a)]; });
-    const V3<double> u = V.v + cross(V.w, slot.surface);
+    Slot& slot = add_slot(p, other.pair, ws.pairs.proximity(kin, other.pair));
+    const V3<double> u = ws.pairs.velocity(kin, slot.pair, slot.x, v);
     const double sign = first ? -1 : 1;  // from the start to the middle, or from the middle to the end
     slot.turn[0] = sign * (dot(slot.n, u) - other.u[0]);
     for (int t = 0; t < slot.tangents; ++t) {
@@ -322,20 +248,11 @@ bool solve_lasting(const std::vector<LastingPair>& pairs, const Control& control
                         [&] { return solve_pass(pairs, control, options, h, state, ws, result, nullptr); });
 }
 
-LcpScratch::Slot contact_slot(int pair, Impl& ws) {
-  const Kinematics<double>& kin = ws.dynamics.impl().kinematics;
-  const size_t solids = ws.world.environment.solids().size();
-  const size_t point = static_cast<size_t>(pair) / solids, solid = static_cast<size_t>(pair) % solids;
-  const V3<double> c = centre(kin, ws.world.points[point]);
-  return describe(ws, kin, point, solid, c, ws.world.environment.distance(solid, to_eigen(kin.origin + c)));
-}
-
-void contact_row(const LcpScratch::Slot& slot, const V3<double>& direction, Impl& ws, Eigen::Ref<Eigen::VectorXd> row) {
-  row.setZero();
-  for_path(ws.model.tree(), slot.node, [&](int a) {
-    const Twist<double>& xi = ws.dynamics.impl().kinematics.xi[static_cast<size_t>(a)];
-    row(a) = dot(direction, xi.v + cross(xi.w, slot.surface));
-  });
+// [N] on A, world axes.
+V3<double> force_of(const LcpScratch& lcp, const LcpScratch::Slot& slot) {
+  V3<double> force = lcp.f(slot.column) * slot.n;
+  for (int k = 0; k < slot.tangents; ++k) force += lcp.f(slot.column + 1 + k) * slot.tangent[k];
+  return force;
 }
 
 void LcpScratch::reserve(int nv) {

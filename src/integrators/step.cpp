@@ -173,6 +173,7 @@ void StepOptions::validate() const {
 StepWorkspace::Impl::Impl(const Model& m, const ContactWorld& w)
     : model(m),
       world(w),
+      pairs(m, w),
       dynamics(m),
       joint_forces(m),
       before(make_state(m)),

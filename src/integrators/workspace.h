@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "contact/contact_set.h"
+#include "contact/rigid_contacts.h"
 #include "control/joint_forces.h"
 #include "dynamics/discretisation.h"
 #include "dynamics/dynamics_impl.h"
@@ -57,18 +58,13 @@ struct ContactScratch {
   Eigen::VectorXd Q_, Q_held_, UZ_, Y_, KY_;
 };
 
-// Scratch of ne-lcp: the pairs of point and solid that take part in a step, and their complementarity problem.
+// Scratch of ne-lcp: the pairs that take part in a step, and their complementarity problem.
 // theory section 12
 struct LcpScratch {
-  struct Slot {
-    int point, solid, node;
-    double gap;             // [m] at the start of the step, negative in the ground
-    V3<double> surface, n;  // the surface point, relative to the origin of the kinematics
-    V3<double> tangent[2];  // along which it can be moved
-    int tangents;           // how many of them: 0, 1 or 2
-    int directions;         // of friction: 0, 2 or those of the polygon
-    int column, unknown;    // its first ones
-    double scale;           // [sqrt(kg)] of its impulses
+  struct Slot : RigidContact {  // at the start of the step; without friction it has no tangents
+    int directions;             // of friction: 0, 2 or those of the polygon
+    int column, unknown;        // its first ones
+    double scale;               // [sqrt(kg)] of its impulses
     double turn[3];  // [m/s] of lasting contacts: by what n and tangents turning changes the velocities along them
   };
   void reserve(int nv);  // for the slots there are
@@ -102,6 +98,7 @@ struct StepWorkspace::Impl {
 
   const Model& model;
   const ContactWorld& world;
+  Pairs pairs;
   bool has_contact() const { return world.pair_count() > 0; }
   std::vector<Contact> contacts;  // at the end of the last step
   std::vector<Event> events;      // of the last step
@@ -228,10 +225,7 @@ SubstepResult substep_lcp(const Control& control, const StepOptions& options, do
 bool solve_lasting(const std::vector<LastingPair>& pairs, const Control& control, const StepOptions& options, double h,
                    const State& state, StepWorkspace::Impl& ws, SubstepResult& result,
                    const LastingPass* first = nullptr);
-// A pair where ws.dynamics is: gap, surface point, normal and tangents; and the row of its Jacobian along a direction.
-LcpScratch::Slot contact_slot(int pair, StepWorkspace::Impl& ws);
-void contact_row(const LcpScratch::Slot& slot, const V3<double>& direction, StepWorkspace::Impl& ws,
-                 Eigen::Ref<Eigen::VectorXd> row);
+V3<double> force_of(const LcpScratch& lcp, const LcpScratch::Slot& slot);  // [N] on the robot, world axes
 SubstepResult substep_nmdp(Discretisation& dynamics, bool first_order, const Control& control,
                            const StepOptions& options, double h, State& state, StepWorkspace::Impl& ws);
 SubstepResult substep_nmdp2(Discretisation& dynamics, const Control& control, const StepOptions& options, double h,

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/in_parallel.h"
+#include "contact/rigid_contacts.h"
 #include "integrators/lanes.h"
 #include "run/schedule.h"
 #include "scree/error.h"
@@ -16,29 +17,6 @@
 #include "scree/state.h"
 
 namespace scree {
-namespace {
-
-// The deepest point of a pose in the ground [m]; 0 in the air.
-struct Deepest {
-  double depth = 0;
-  const ContactPoint* point = nullptr;
-};
-Deepest deepest_point(const Model& model, const ContactWorld& world, const Eigen::VectorXd& q) {
-  Deepest deepest;
-  if (world.pair_count() == 0) return deepest;
-  const std::vector<Pose> poses = body_poses(model, q);
-  for (const ContactPoint& point : world.points) {
-    const Vec3 at = poses[static_cast<size_t>(point.body.value())] * point.p_B;
-    for (size_t solid = 0; solid < world.environment.solids().size(); ++solid) {
-      if (!(world.environment.distance_bound(solid, at) < point.radius)) continue;
-      const double depth = point.radius - world.environment.distance(solid, at).value;
-      if (depth > deepest.depth) deepest = {depth, &point};
-    }
-  }
-  return deepest;
-}
-
-}  // namespace
 
 const char* trajectory_status_name(TrajectoryStatus status) {
   switch (status) {
@@ -127,6 +105,7 @@ class BatchSimulation::Impl::Worker final : public ModelLaneHost {
       : ModelLaneHost(shared.batch.model, shared.batch.world, batch_lanes(shared.batch.options)),
         shared_(shared),
         batch_(shared.batch),
+        contacts_(shared.batch.model, shared.batch.world),
         rest_(shared.batch.rest()),
         slots_(static_cast<size_t>(batch_lanes(batch_.options)), Slot(batch_.model)) {
     machine_ = make_lanes(batch_lanes(batch_.options), batch_.setup);
@@ -187,10 +166,11 @@ class BatchSimulation::Impl::Worker final : public ModelLaneHost {
           trajectory.smooth.slip_exponent != common.slip_exponent ||
           trajectory.smooth.depth_exponent != common.depth_exponent || trajectory.smooth.form != common.form)
         throw InputError("smooth contact: exponents or form differ, expected those of the world");
-      const Deepest deepest = deepest_point(model_, world_, slot.state.q);
-      if (!(deepest.depth <= batch_.options.max_penetration))
+      contacts_.set_position(slot.state.q);
+      if (const int pair = contacts_.deepest(); pair >= 0 && !(-contacts_.gap(pair) <= batch_.options.max_penetration))
         throw InputError(fmt::format("point {} starts {:.6g} m in the ground, expected at most {:.6g} m",
-                                     deepest.point->name, deepest.depth, batch_.options.max_penetration));
+                                     contacts_.pairs().point(pair).name, -contacts_.gap(pair),
+                                     batch_.options.max_penetration));
     } catch (const InputError& error) {
       result.failure = error.what();
       return false;
@@ -274,6 +254,7 @@ class BatchSimulation::Impl::Worker final : public ModelLaneHost {
 
   Shared& shared_;
   const Impl& batch_;
+  RigidContacts contacts_;  // where a trajectory starts
   const Trajectory rest_;
   std::vector<Slot> slots_;
   std::unique_ptr<LaneMachine> machine_;
