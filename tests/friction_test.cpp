@@ -88,7 +88,7 @@ struct Problem {
       joint.lower = -uniform(random, 0, 1.5), joint.upper = uniform(random, 0, 1.5);
       joint.stiffness = uniform(random, 10, 1000), joint.margin = uniform(random, 0.05, 0.5);
     }
-    stage = std::make_unique<FrictionStage<double>>(setup);
+    stage = std::make_unique<SmoothStage<double>>(setup);
     stage->want_gauss_newton = true;
     std::copy(q.begin(), q.end(), stage->q.begin());
     std::copy(v.begin(), v.end(), stage->v.begin());
@@ -128,7 +128,7 @@ struct Problem {
   ContactWorld world;
   StageHost host;
   LaneSetup setup;
-  std::unique_ptr<FrictionStage<double>> stage;
+  std::unique_ptr<SmoothStage<double>> stage;
   Eigen::VectorXd delta;
   bool regular = true;
 };
@@ -156,7 +156,7 @@ std::vector<Case> all_cases() {
 // hills the third derivative of the distance jumps by about 5/m^2 between cells, times the step.
 constexpr double kStep = 1e-6, kRelative = 1e-5;
 
-TEST(FrictionStage, ResidualIsTheGradientOfTheEnergy) {
+TEST(SmoothStage, ResidualIsTheGradientOfTheEnergy) {
   Random random(11);
   for (const Case& c : all_cases()) {
     if (c.law != FrictionLaw::energy) continue;
@@ -165,7 +165,7 @@ TEST(FrictionStage, ResidualIsTheGradientOfTheEnergy) {
       Problem problem(random, c);
       if (!problem.regular) continue;
       touched += problem.touching();
-      FrictionStage<double>& stage = *problem.stage;
+      SmoothStage<double>& stage = *problem.stage;
       const std::vector<double> gradient = stage.residual;
       double size = 0;
       for (const double g : gradient) size = std::max(size, std::abs(g));
@@ -187,7 +187,7 @@ TEST(FrictionStage, ResidualIsTheGradientOfTheEnergy) {
   }
 }
 
-TEST(FrictionStage, JacobianIsTheDerivativeOfTheResidual) {
+TEST(SmoothStage, JacobianIsTheDerivativeOfTheResidual) {
   Random random(12);
   for (const Case& c : all_cases()) {
     if (c.law == FrictionLaw::energy && c.hilly) continue;  // would need the third derivative of the distance
@@ -196,7 +196,7 @@ TEST(FrictionStage, JacobianIsTheDerivativeOfTheResidual) {
       Problem problem(random, c);
       if (!problem.regular) continue;
       touched += problem.touching();
-      FrictionStage<double>& stage = *problem.stage;
+      SmoothStage<double>& stage = *problem.stage;
       const int n = problem.n();
       stage.jacobian();
       Eigen::MatrixXd J(n, n), expected(n, n);

@@ -73,9 +73,9 @@ FrictionResult FrictionSolver::substep(ControlSource& control, const StepOptions
   return result;
 }
 
-void FrictionSolver::touches(int point, int solid, const V3<double>& position, const V3<double>& normal,
-                             const V3<double>& force, double depth) {
-  contacts_->push_back(lane_contact(point, solid, position, normal, force, depth));
+void FrictionSolver::touches(int pair, const V3<double>& position, const V3<double>& normal, const V3<double>& force,
+                             double depth) {
+  contacts_->push_back(contact(pair, position, normal, force, depth));
 }
 
 // Leaves the stage at its solution. Whatever an optimiser says, |R| decides.
@@ -126,7 +126,7 @@ void FrictionSolver::hessian(bool exact) {
     for (int e = 0; e <= stage_.depth(k); ++e) {
       const size_t from = b * n_ + static_cast<size_t>(e), to = b * n_ + static_cast<size_t>(stage_.ancestor(k, e));
       shift_[to] = gauss_newton[from];
-      // Symmetric but where the ground is curved (FrictionStage::add_rolling_change).
+      // Symmetric but where the ground is curved (SmoothStage::add_rolling_change).
       hessian_[to] = exact ? 0.5 * (stage_.row[from] + stage_.column[from]) : gauss_newton[from];
     }
     const double spring = std::max(0.0, stage_.joint_curvature()[b]);
@@ -153,9 +153,9 @@ void FrictionSolver::hessian(bool exact) {
 void FrictionSolver::add_contact_hessian() {
   const Kinematics<double>& kin = stage_.trial();
   const double h = stage_.stage_h;
-  for (const FrictionStage<double>::Touch& t : stage_.touches()) {
+  for (const SmoothStage<double>::Touch& t : stage_.touches()) {
     if (!(t.depth > 0)) continue;
-    const LanePoint& point = setup_.points[static_cast<size_t>(t.point)];
+    const LanePair& point = setup_.pairs[static_cast<size_t>(t.pair)];
     const size_t node = static_cast<size_t>(point.node);
     const int last = setup_.tree->last_dof[node];
     if (last < 0) continue;

@@ -8,8 +8,8 @@
 // E belongs to pbd-friction, GE to pbfd and pbfd-coulomb.
 #pragma once
 
-#include "integrators/friction_stage.h"
 #include "integrators/lanes.h"
+#include "integrators/smooth_stage.h"
 #include "solvers/tree_cholesky.h"
 
 namespace scree {
@@ -55,11 +55,11 @@ class FrictionSolver final : public ModelLaneHost {
   void targets(int, double, double*, double*) override {}
   void stepped(int, const LaneReport&, const double*, const double*, const double*) override {}
   bool wants_contacts() const override { return true; }
-  void touches(int point, int solid, const V3<double>& position, const V3<double>& normal, const V3<double>& force,
+  void touches(int pair, const V3<double>& position, const V3<double>& normal, const V3<double>& force,
                double depth) override;
 
   LaneSetup setup_;
-  FrictionStage<double> stage_;
+  SmoothStage<double> stage_;
   size_t n_;
   std::vector<Contact>* contacts_ = nullptr;
   struct Point {

@@ -31,20 +31,18 @@ struct LaneJoint {
   double armature, damping, effort;        // as Joint
   double lower, upper, stiffness, margin;  // of its stops
 };
-struct LanePoint {
+// A pair by its number, as Pairs has it (contact/pairs.h): a rounded point of a body and a solid.
+struct LanePair {
   int node;
   V3<double> p_B;
   double radius;
-};
-struct LaneSolid {
-  bool plane;
-  V3<double> point, normal;  // of a plane
+  bool plane;                // the solid is the half space behind a plane; if not, LaneHost::ground is asked
+  V3<double> point, normal;  // of the plane
 };
 struct LaneSetup {
   const Tree* tree;
   std::vector<LaneJoint> joints;
-  std::vector<LanePoint> points;
-  std::vector<LaneSolid> solids;
+  std::vector<LanePair> pairs;
   SmoothLaw law;
   bool two_stages;  // theory section 9 in place of backward Euler
   V3<double> gravity;
@@ -84,13 +82,12 @@ class LaneHost {
   // Contacts at the end of a substep, in world axes, if they are wanted.
   virtual bool wants_contacts() const;
   virtual void clear_contacts();
-  virtual void touches(int point, int solid, const V3<double>& position, const V3<double>& normal,
-                       const V3<double>& force, double depth);
+  virtual void touches(int pair, const V3<double>& position, const V3<double>& normal, const V3<double>& force,
+                       double depth);
 
-  // Signed distance of p to a solid that is no plane, its gradient and Hessian; far above the ground any distance not
-  // larger, and no gradient.
-  virtual void ground(int solid, const V3<double>& p, double radius, double& distance, V3<double>& normal,
-                      M3<double>& hessian) = 0;
+  // Signed distance of p to the solid of a pair that is no plane, its gradient and Hessian; far above the ground any
+  // distance not larger, and no gradient.
+  virtual void ground(int pair, const V3<double>& p, double& distance, V3<double>& normal, M3<double>& hessian) = 0;
   // Potential of a ball joint's control and stops: adds to value, gradient (3) and the upper triangle of H (3x3).
   struct BallControl {
     const double *q, *rest, *delta, *kp, *kd, *target, *target_velocity, *torque;

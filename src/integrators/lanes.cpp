@@ -18,7 +18,7 @@ LaneMachine* new_lanes8(const LaneSetup& setup);
 LaneHost::~LaneHost() = default;
 bool LaneHost::wants_contacts() const { return false; }
 void LaneHost::clear_contacts() {}
-void LaneHost::touches(int, int, const V3<double>&, const V3<double>&, const V3<double>&, double) {}
+void LaneHost::touches(int, const V3<double>&, const V3<double>&, const V3<double>&, double) {}
 LaneMachine::~LaneMachine() = default;
 
 bool has_lanes(int lanes) {
@@ -55,12 +55,15 @@ LaneSetup make_lane_setup(const Model& model, const ContactWorld& world) {
                             std::isfinite(l.lower) || std::isfinite(l.upper), joint.armature, joint.damping,
                             joint.effort, l.lower, l.upper, l.stiffness, l.margin});
   }
-  for (const ContactPoint& point : world.points)
-    setup.points.push_back({point.body.value(), to_v3(point.p_B), point.radius});
-  for (const Solid& solid : world.environment.solids()) {
-    LaneSolid& to = setup.solids.emplace_back();
-    if (const auto* plane = std::get_if<GroundPlane>(&solid.shape))
-      to = {true, to_v3(plane->point), to_v3(plane->normal)};
+  const Pairs pairs(model, world);
+  for (int pair = 0; pair < pairs.count(); ++pair) {
+    LanePair& to = setup.pairs.emplace_back();
+    to.node = pairs.node_of(pair);
+    to.p_B = to_v3(pairs.point(pair).p_B);
+    to.radius = pairs.point(pair).radius;
+    const auto* plane = std::get_if<GroundPlane>(&pairs.solid(pair).shape);
+    to.plane = plane != nullptr;
+    if (plane) to.point = to_v3(plane->point), to.normal = to_v3(plane->normal);
   }
   return setup;
 }
@@ -95,10 +98,10 @@ SmoothCoefficients<double> smooth_coefficients(const Model& model, const SmoothC
           o.dissipation};
 }
 
-Contact lane_contact(int point, int solid, const V3<double>& position, const V3<double>& normal,
-                     const V3<double>& force, double depth) {
-  return {.point = point,
-          .solid = solid,
+Contact ModelLaneHost::contact(int pair, const V3<double>& position, const V3<double>& normal, const V3<double>& force,
+                               double depth) const {
+  return {.point = pairs_.point_of(pair),
+          .solid = pairs_.solid_of(pair),
           .position = to_eigen(position),
           .normal = to_eigen(normal),
           .force = to_eigen(force),
@@ -107,7 +110,11 @@ Contact lane_contact(int point, int solid, const V3<double>& position, const V3<
 }
 
 ModelLaneHost::ModelLaneHost(const Model& model, const ContactWorld& world, int lanes)
-    : model_(model), world_(world), damped_(static_cast<size_t>(lanes)), weighted_(model.nv(), model.nv()) {
+    : model_(model),
+      world_(world),
+      pairs_(model, world),
+      damped_(static_cast<size_t>(lanes)),
+      weighted_(model.nv(), model.nv()) {
   for (Damped& d : damped_) {
     d.JWJ.setZero(model.nv(), model.nv());
     d.shifted = d.JWJ;
@@ -117,18 +124,18 @@ ModelLaneHost::ModelLaneHost(const Model& model, const ContactWorld& world, int 
   }
 }
 
-void ModelLaneHost::ground(int solid, const V3<double>& p, double radius, double& distance, V3<double>& normal,
-                           M3<double>& hessian) {
+void ModelLaneHost::ground(int pair, const V3<double>& p, double& distance, V3<double>& normal, M3<double>& hessian) {
   const Vec3 at = to_eigen(p);
   if (!(at.cwiseAbs().maxCoeff() < 1e12)) {  // a trial pose beyond all numbers: its residual says so
     distance = std::numeric_limits<double>::infinity();
     return;
   }
   const Environment& environment = world_.environment;
+  const size_t solid = static_cast<size_t>(pairs_.solid_of(pair));
   constexpr double kNear = 0.1;  // [m] above the ground where its normal is wanted, too
-  distance = environment.distance_bound(static_cast<size_t>(solid), at);
-  if (!(distance < radius + kNear)) return;
-  const SignedDistance d = environment.distance(static_cast<size_t>(solid), at);
+  distance = environment.distance_bound(solid, at);
+  if (!(distance < pairs_.point(pair).radius + kNear)) return;
+  const SignedDistance d = environment.distance(solid, at);
   distance = d.value;
   normal = to_v3(d.gradient);
   hessian = to_m3(d.hessian);

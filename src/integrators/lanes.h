@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "contact/pairs.h"
 #include "control/joint_forces.h"
 #include "integrators/lane_host.h"
 #include "scree/step.h"
@@ -21,16 +22,11 @@ void update_setup(const StepOptions& options, const ContactWorld& world, LaneSet
 SmoothCoefficients<double> smooth_coefficients(const Model& model, const SmoothContactOptions& options, size_t points,
                                                double gravity);
 
-// A contact as LaneHost::touches tells of it.
-Contact lane_contact(int point, int solid, const V3<double>& position, const V3<double>& normal,
-                     const V3<double>& force, double depth);
-
 // What all hosts answer alike.
 class ModelLaneHost : public LaneHost {
  public:
   ModelLaneHost(const Model& model, const ContactWorld& world, int lanes);
-  void ground(int solid, const V3<double>& p, double radius, double& distance, V3<double>& normal,
-              M3<double>& hessian) override;
+  void ground(int pair, const V3<double>& p, double& distance, V3<double>& normal, M3<double>& hessian) override;
   void ball_joint(int joint, const BallControl& control, double& value, double* gradient, double* H) override;
   void displace(const double* delta, double* q) override;
   void damp(int lane, const double* jacobian, const double* residual, const double* weights) override;
@@ -38,8 +34,12 @@ class ModelLaneHost : public LaneHost {
   double slope(int lane) override;
 
  protected:
+  // A contact as `touches` tells of it.
+  Contact contact(int pair, const V3<double>& position, const V3<double>& normal, const V3<double>& force,
+                  double depth) const;
   const Model& model_;
   const ContactWorld& world_;
+  const Pairs pairs_;
 
  private:
   struct Damped {  // Levenberg-Marquardt of one lane

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "integrators/friction_stage.h"
+#include "integrators/smooth_stage.h"
 
 namespace scree {
 
@@ -98,7 +98,7 @@ template <class T> class Lockstep final : public LaneMachine {
   void try_damped(int l, LaneHost& host);
 
   const LaneSetup& setup_;
-  FrictionStage<T> stage_;
+  SmoothStage<T> stage_;
   int n_;
   std::vector<T> current_, trial_, direction_;
   Lane lanes_[W];

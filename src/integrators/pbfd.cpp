@@ -65,9 +65,9 @@ void SmoothStepper::stepped(int, const LaneReport& r, const double* q, const dou
   state_->last_step = r.last_step;
 }
 
-void SmoothStepper::touches(int point, int solid, const V3<double>& position, const V3<double>& normal,
-                            const V3<double>& force, double depth) {
-  contacts_->push_back(lane_contact(point, solid, position, normal, force, depth));
+void SmoothStepper::touches(int pair, const V3<double>& position, const V3<double>& normal, const V3<double>& force,
+                            double depth) {
+  contacts_->push_back(contact(pair, position, normal, force, depth));
 }
 
 StepReport to_step_report(const LaneReport& r) {

@@ -20,7 +20,7 @@ class SmoothStepper final : public ModelLaneHost {
   void stepped(int id, const LaneReport& report, const double* q, const double* v, const double* body_rates) override;
   bool wants_contacts() const override { return true; }
   void clear_contacts() override { contacts_->clear(); }
-  void touches(int point, int solid, const V3<double>& position, const V3<double>& normal, const V3<double>& force,
+  void touches(int pair, const V3<double>& position, const V3<double>& normal, const V3<double>& force,
                double depth) override;
 
   LaneSetup setup_;
