@@ -23,7 +23,7 @@ scree_unit(src impact impact/certificate impact/contact_lcp impact/elastic impac
            impact/outcome_set impact/outcome_setup solvers/lcp_enumerate)
 scree_unit(src friction impact/frictional impact/normalised impact/problem impact/resolve impact/routh impact/routh_set
            impact/supplement)
-scree_unit(src integrators integrators/derivatives integrators/flight integrators/friction integrators/lasting
+scree_unit(src integrators integrators/derivatives integrators/energy_account integrators/flight integrators/friction integrators/lasting
            integrators/mdp integrators/nmdp integrators/pbfd integrators/residual
            integrators/rk4 integrators/step)
 scree_unit(src batches run/batch run/batch_file run/batch_run scene/batch_scene run/batch_table

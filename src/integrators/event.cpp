@@ -14,7 +14,9 @@
 #include <cmath>
 #include <limits>
 
+#include "integrators/energy_account.h"
 #include "integrators/flight.h"
+#include "integrators/gap_cubic.h"
 #include "integrators/lasting.h"
 #include "integrators/workspace.h"
 #include "math/eigen.h"
@@ -26,63 +28,13 @@ namespace {
 using Impl = StepWorkspace::Impl;
 using Pair = EventScratch::Pair;
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kSafety = 0.9;      // of step sizes of flight, whose error is proportional to h^5, and by energy
-constexpr double kRounding = 1e-14;  // of energies: 50 roundings
 constexpr double kShortest = 1e-12;  // of dt: steps that would have to be shorter fail
 constexpr double kAccurateTurn =
     0.05;  // [rad] of a body in a substep with lasting contacts                    theory (15.13)
 constexpr double kSlowing = 0.999;  // of intervals between impacts, from one to the next: bounces that end
 constexpr int kAtOnce = 1000;       // impacts at one time
 constexpr int kShrinks = 12, kPolish = 8, kTries = 200;  // iterations to locate an event
-
-// A gap over a step, 0 <= s <= 1, by its values and slopes at both ends.                                theory (15.2)
-struct Cubic {
-  Cubic(double a, double da, double b, double db)
-      : c0(a), c1(da), c2(3 * (b - a) - 2 * da - db), c3(2 * (a - b) + da + db), end(b) {
-    const double root = c2 * c2 - 3 * c3 * c1;  // of the slope c1 + 2 c2 s + 3 c3 s^2
-    if (root >= 0) {
-      const double q = -(c2 + std::copysign(std::sqrt(root), c2));
-      double s1 = c3 != 0 ? q / (3 * c3) : kNever, s2 = q != 0 ? c1 / q : kNever;
-      if (s1 > s2) std::swap(s1, s2);
-      for (const double s : {s1, s2})
-        if (s > 0 && s < 1) turns[count++] = s;
-    }
-    turns[count] = 1;
-  }
-  double value(double s) const { return s == 1 ? end : ((c3 * s + c2) * s + c1) * s + c0; }
-
-  // Where it first falls below zero; kNever: nowhere. A pair that has just opened starts at a gap of rounding and
-  // rises.
-  double first_fall() const {
-    for (int k = 0; k < count; ++k) {
-      double high = turns[k], low = turns[k + 1];
-      if (value(low) >= 0 || value(high) < value(low)) continue;
-      if (value(high) <= 0) {
-        if (high == 0 && c1 > 0) continue;  // rounding: it rises first
-        return high;
-      }
-      for (int i = 0; i < 60 && low - high > 1e-16; ++i) {
-        const double middle = 0.5 * (high + low);
-        (value(middle) > 0 ? high : low) = middle;
-      }
-      return low;
-    }
-    return kNever;
-  }
-
-  // Its first minimum between the ends if it is below `level`; kNever: none.
-  double dip_below(double level) const {
-    for (int k = 1; k < count; ++k)
-      if (value(turns[k]) < level && value(turns[k]) < value(turns[k - 1]) && value(turns[k]) < value(turns[k + 1]))
-        return turns[k];
-    return kNever;
-  }
-
-  double c0, c1, c2, c3, end;
-  double turns[4] = {0, 0, 0, 0};  // 0, zeros of the slope, 1
-  int count = 1;                   // pieces
-};
 
 // [s] in which a point with the velocity u can pass nothing without (15.2) seeing it. The gap of a box is a distance: a
 // point reaches it first, then half of its thickness along the axis it flies. That of a height field is not, and half
@@ -338,8 +290,8 @@ class EventStepper {
     double h = end - state_.time;
     const double shortest = std::max(kShortest * options_.dt, 4e-16 * std::abs(end));
     look(state_, h, c_.now);
-    h = std::min({h, longest_step(), longest_next_});
-    open_account();
+    h = std::min({h, longest_step(), account_.longest_next()});
+    account_.open(energy_of(state_), weight_energy());
     lasting_.begin();
     bool located = false;
     int polish = 0, shrinks = 0;
@@ -418,7 +370,7 @@ class EventStepper {
       if (!a.near || !b.near)
         at = b.near && b.gap < 0 ? 0.5 : kNever;  // faster than it looked at the start
       else
-        at = Cubic(a.gap, h * a.rate, b.gap, h * b.rate).first_fall();
+        at = GapCubic(a.gap, h * a.rate, b.gap, h * b.rate).first_fall();
       if (at < first.first) first = {at, k};
     }
     return first;
@@ -460,14 +412,14 @@ class EventStepper {
     for (size_t k = 0; k < c_.now.size(); ++k) {
       const Pair &a = c_.now[k], &b = c_.then[k];
       if (c_.lasts[k] || !a.near || !b.near || a.lever * turned <= 0.1 * event_.touch) continue;
-      first = std::min(first, Cubic(a.gap, h * a.rate, b.gap, h * b.rate).dip_below(a.lever * turned));
+      first = std::min(first, GapCubic(a.gap, h * a.rate, b.gap, h * b.rate).dip_below(a.lever * turned));
     }
     return first;
   }
 
   void accept(double h, double end) {
     const double time = h == end - state_.time ? end : state_.time + h;
-    close_account(h);
+    settle(h);
     std::swap(state_.q, c_.trial.q);
     std::swap(state_.v, c_.trial.v);
     state_.time = time;
@@ -487,59 +439,30 @@ class EventStepper {
   // --- energy ---                                                                                    theory (15.10)
 
   // Where ws.dynamics is.
-  struct Energy {
-    double kinetic = 0, potential = 0;  // [J]
-  };
-  Energy energy_of(const State& at) {
+  EnergyAccount::Energy energy_of(const State& at) {
     return {ws_.dynamics.kinetic_energy(at.v),
             ws_.dynamics.gravity_energy(options_.gravity) + ws_.joint_forces.stop_energy(at.q.data())};
   }
-
-  double smallest_step() const { return std::ldexp(options_.dt, -options_.max_halvings); }
-
-  void open_account() {
-    start_ = energy_of(state_);
+  double weight_energy() const {
     double size = 0;  // [m] of the robot
     for (const Pair& pair : c_.now)
       if (pair.near) size = std::max(size, pair.lever);
-    weight_energy_ = ws_.model.total_mass() * options_.gravity.norm() * size;
+    return ws_.model.total_mass() * options_.gravity.norm() * size;
   }
 
   // The energy of the try is what it was and the work done on it. False: `next` would be nearer to it.
   bool balance(double h, double& next) {
-    trial_ = energy_of(c_.trial);
-    imbalance_ = (trial_.kinetic - start_.kinetic) + (trial_.potential - start_.potential) - work_;
-    const double rounding =
-        kRounding * (trial_.kinetic + start_.kinetic + std::abs(trial_.potential) + std::abs(start_.potential));
-    const double there = std::max(trial_.kinetic, start_.kinetic) + weight_energy_;
     const double heat = c_.active.empty() ? 0 : -lasting_.friction_work();
-    const double allowed = event_.energy_accuracy * (std::max(h, smallest_step()) / options_.dt * there + heat);
-    const double excess = std::max(0.0, std::abs(imbalance_) - rounding);
-    imbalance_part_ = excess > 0 ? excess / allowed : 0;
-    next = h * std::clamp(kSafety / std::sqrt(imbalance_part_), 0.1, kSafety);  // the part is proportional to h^2
-    if (!(imbalance_part_ > 1)) return true;
-    if (next >= smallest_step()) return false;
-    ++report_.inaccurate;
-    return true;
+    return account_.balance(h, energy_of(c_.trial), work_, heat, next);
   }
 
-  // What a step with lasting contacts gained is taken from its velocity: the nearest one, in the metric of the mass
-  // matrix, that has not gained. Rates of contacts keep their signs. Flight is left as it is.
-  void close_account(double h) {
-    report_.energy_error = std::max(report_.energy_error, imbalance_part_);
-    double gain = std::max(0.0, imbalance_);
-    if (!c_.active.empty() && gain > 0) {
-      const double taken = std::min(gain, trial_.kinetic);
-      const double factor = trial_.kinetic > 0 ? std::sqrt(1 - taken / trial_.kinetic) : 1;
-      c_.trial.v *= factor;
-      for (Pair& pair : c_.then) pair.rate *= factor;
-      gain -= taken;
-    }
-    report_.energy_gain += gain;
-    // The next one is no longer than what promises to be accurate, in this call: a new one knows the state alone. Steps
-    // cut short by an event promise nothing.
-    if (h >= smallest_step())
-      longest_next_ = std::max(smallest_step(), h * std::min(flight_growth_, kSafety / std::sqrt(imbalance_part_)));
+  // What a step with lasting contacts gained is taken from its velocity. Rates of contacts keep their signs. Flight is
+  // left as it is.                                                                                   theory (15.11)
+  void settle(double h) {
+    const double factor = account_.close(h, !c_.active.empty(), flight_growth_);
+    if (factor == 1) return;
+    c_.trial.v *= factor;
+    for (Pair& pair : c_.then) pair.rate *= factor;
   }
 
   // The state after h in c_.trial. False: try `next` instead.
@@ -594,14 +517,11 @@ class EventStepper {
   EventScratch& c_;
   StepReport report_;
   LastingStep lasting_{control_, options_, state_, ws_, report_};
-  const char* step_failure_ = "";    // of the last try
-  double turn_rate_ = 0;             // [rad/s] of the fastest body, at the state
-  Energy start_, trial_;             // of the state, and of the try
-  double weight_energy_ = 0;         // [J] weight times size
-  double work_ = 0, imbalance_ = 0;  // [J] of the try
-  double imbalance_part_ = 0;        // of what is allowed
-  double flight_growth_ = kNever;    // by what a step of flight could be longer
-  double longest_next_ = kNever;     // [s]
+  const char* step_failure_ = "";  // of the last try
+  double turn_rate_ = 0;           // [rad/s] of the fastest body, at the state
+  EnergyAccount account_{options_, event_, report_};
+  double work_ = 0;                // [J] of the try
+  double flight_growth_ = kNever;  // by what a step of flight could be longer
   int tries_ = 0;
   int at_once_ = 0;  // impacts at impact_time_
   double impact_time_ = kNever;
