@@ -9,6 +9,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = [p for folder in ("include", "src", "tests", "bench", "studies", "apps", "examples") for p in (ROOT / folder).rglob("*") if p.suffix in (".h", ".cpp")]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def comments_joined(text):
@@ -28,21 +29,58 @@ def test_citations_are_found_wherever_the_line_ends():
     assert list(cited_equations("// theory section 8, 3.5 m")) == []
 
 
-def test_every_cited_equation_is_in_the_theory():
-    theory = (ROOT / "docs/theory.md").read_text()
-    known = set(re.findall(r"\\tag\{([0-9.]+)\}", theory))
-    sections = set(re.findall(r"^## ([0-9]+)\. ", theory, re.M))
-    assert len(known) > 30 and len(sections) > 10
+def theory_sections():
+    """Section number -> its page: docs/theory/NN-name.md with the heading `# N. Title`."""
+    sections = {}
+    for page in sorted((ROOT / "docs/theory").iterdir()):
+        (number,) = re.findall(r"^# ([0-9]+)\. ", page.read_text(), re.M)
+        assert re.fullmatch(rf"{int(number):02d}-[a-z-]+\.md", page.name), page.name
+        assert number not in sections, page.name
+        sections[number] = page
+    return sections
+
+
+def tags(page):
+    return re.findall(r"\\tag\{([0-9.]+)\}", page.read_text())
+
+
+def missing_citations(sources, known, sections):
+    """What texts, by name, cite and the theory does not have; and how many equations and sections they cite."""
     cited, cited_sections = {}, {}
-    for path in SOURCES:
-        for number in cited_equations(path.read_text()):
-            cited.setdefault(number, path.name)
-        for list_of in re.findall(r"theory sections? ((?:[0-9]+(?:, | and )?)+)", comments_joined(path.read_text())):
+    for name, text in sources.items():
+        for number in cited_equations(text):
+            cited.setdefault(number, name)
+        for list_of in re.findall(r"theory sections? ((?:[0-9]+(?:, | and )?)+)", comments_joined(text)):
             for number in re.findall(r"[0-9]+", list_of):
-                cited_sections.setdefault(number, path.name)
-    assert len(cited) > 100 and len(cited_sections) > 5
-    assert {n: p for n, p in cited.items() if n not in known} == {}
-    assert {n: p for n, p in cited_sections.items() if n not in sections} == {}
+                cited_sections.setdefault(number, name)
+    missing = {n: p for n, p in cited.items() if n not in known} | {n: p for n, p in cited_sections.items() if n not in sections}
+    return missing, len(cited), len(cited_sections)
+
+
+def test_every_cited_equation_is_in_the_theory():
+    sections = theory_sections()
+    known = {tag for page in sections.values() for tag in tags(page)}
+    assert len(known) > 150 and len(sections) > 10
+    missing, equations, cited_sections = missing_citations({p.name: p.read_text() for p in SOURCES + PAGES}, known, sections)
+    assert equations > 100 and cited_sections > 5
+    assert missing == {}
+    assert missing_citations({"a": "// theory (8.4), (8.99)"}, known, sections)[0] == {"8.99": "a"}
+    assert missing_citations({"a": "// theory section 99"}, known, sections)[0] == {"99": "a"}
+
+
+def test_the_index_of_the_theory_says_which_equations_are_where():
+    rows = re.findall(r"^\| ([0-9]+) \| \[(.*)\]\(theory/([\w.-]+)\) \| \(([0-9.]+)\) (?:to|and) \(([0-9.]+)\) \|$",
+                      (ROOT / "docs/theory.md").read_text(), re.M)
+    sections = theory_sections()
+    assert {number: name for number, _, name, _, _ in rows} == {number: page.name for number, page in sections.items()}
+    for number, title, name, first, last in rows:
+        page = sections[number]
+        assert page.read_text().startswith(f"# {number}. {title}\n"), name
+        assert first == f"{number}.1", name
+        whole = [f"{number}.{k}" for k in range(1, int(last.split(".")[1]) + 1)]
+        assert sorted(tags(page)) == sorted(whole), f"{name}: every number once"
+        assert last == whole[-1], name
+    assert tags(ROOT / "docs/theory.md") == []
 
 
 def test_no_citation_is_split_over_two_lines():
@@ -51,10 +89,9 @@ def test_no_citation_is_split_over_two_lines():
 
 
 def test_every_relative_link_leads_somewhere():
-    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
-    assert len(pages) > 5
+    assert len(PAGES) > 30
     broken = []
-    for page in pages:
+    for page in PAGES:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
             if not (page.parent / target).exists():
                 broken.append(f"{page.name}: {target}")
@@ -67,7 +104,6 @@ def test_every_path_named_in_the_readme_exists():
     assert [p for p in named if not (ROOT / p).exists()] == []
 
 
-PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
 README = (ROOT / "README.md").read_text()
 
 
@@ -108,7 +144,7 @@ NOT_RUN = {
 
 def test_the_commands_of_the_docs_run_as_written(tmp_path):
     tree_in(tmp_path)
-    commands = [line for page in sorted((ROOT / "docs").glob("*.md")) for line in sh_lines(page.read_text())]
+    commands = [line for page in sorted((ROOT / "docs").rglob("*.md")) for line in sh_lines(page.read_text())]
     assert set(NOT_RUN) <= set(commands), "no exception without its command"
     commands = [c for c in commands if c not in NOT_RUN and not c.startswith("make ")]
     assert len(commands) >= 5
