@@ -98,6 +98,27 @@ def test_every_relative_link_leads_somewhere():
     assert broken == []
 
 
+def test_every_page_and_picture_is_linked():
+    linked = {(page.parent / target).resolve() for page in PAGES for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text())}
+    assert [str(p.relative_to(ROOT)) for p in sorted((ROOT / "docs").rglob("*")) if p.is_file() and p.resolve() not in linked] == []
+
+
+def heading_anchors(page):
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.S)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in re.findall(r"^#+ (.*)$", text, re.M)}
+
+
+def test_every_link_into_a_page_names_a_heading():
+    wrong, seen = [], 0
+    for page in PAGES:
+        for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", page.read_text()):
+            seen += 1
+            if anchor not in heading_anchors((page.parent / target) if target else page):
+                wrong.append(f"{page.name}: {target}#{anchor}")
+    assert seen > 20
+    assert wrong == []
+
+
 def test_every_path_named_in_the_readme_exists():
     named = re.findall(r"`((?:docs|examples|models|src|include|tests|bench|viewer)/[\w./-]*)`", (ROOT / "README.md").read_text())
     assert len(named) >= 3
@@ -123,16 +144,18 @@ def tree_in(folder):
         (folder / name).symlink_to(ROOT / name)
 
 
-def test_the_first_five_minutes_of_the_readme_run_as_written(tmp_path):
-    text = README.split("## The first five minutes")[1].split("## What is where")[0]
-    (scene,) = re.findall(r"```toml\n(.*?)```", text, re.S)
+def test_the_commands_of_the_readme_run_as_written(tmp_path):
+    (scene,) = re.findall(r"```toml\n(.*?)```", README, re.S)
     (tmp_path / "scene.toml").write_text(scene)
     tree_in(tmp_path)
-    commands = sh_lines(text)
-    assert len(commands) == 7
-    outputs = [run_as_written(command, tmp_path) for command in commands]
-    assert (tmp_path / "walk.html").exists() and (tmp_path / "batch.h5").exists() and (tmp_path / "disks.html").exists()
-    assert outputs[-1].split() == ["(501,", "2)", "s"]
+    commands = sh_lines(README)
+    assert [c for c in commands if c.startswith("make ")] == ["make demo", "make test"]
+    outputs = {command: run_as_written(command, tmp_path) for command in commands if not command.startswith("make ")}
+    assert len(outputs) == 8
+    written = {"walk.html", "batch.h5", "fan.html", "run.h5", "disks.html"}
+    assert written <= {path.name for path in tmp_path.iterdir()}
+    (shape,) = [output for command, output in outputs.items() if command.startswith("python3 ")]
+    assert shape.split() == ["(501,", "2)", "s"]
 
 
 # Lines of code blocks that no test runs as written.
