@@ -119,6 +119,31 @@ def test_every_link_into_a_page_names_a_heading():
     assert wrong == []
 
 
+def wide_prose(text, columns=100):
+    """Numbers of lines that are too wide: not those of code, tables and display equations, nor one word, link or picture alone."""
+    wide, within = [], None
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.strip()
+        if within:
+            within = None if within in words else within
+        elif words.startswith("```"):
+            within = "```"
+        elif words.startswith("$$"):
+            within = "$$" if words.count("$$") == 1 else None
+        elif len(line) > columns and not words.startswith("|") and not re.fullmatch(r"(?:[-*] )?(?:\S+|!?\[[^]]*\]\([^)]*\)[.,;:]?)", words):
+            wide.append(number)
+    return wide
+
+
+def test_prose_is_at_most_100_columns_wide():
+    long = "word " * 25
+    assert wide_prose(f"{long}\n# {long}\n* {long}\n[a](b) {long}") == [1, 2, 3, 4]
+    assert wide_prose(f"```\n{long}\n```\n| {long} |\n$$ {long} $$\n$$ {long}\n{long} $$\n![{long}](a.png)\n{'w' * 120}") == []
+    assert wide_prose(f"```\na\n```\n$$ a\nb $$\n{long}") == [6]
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    assert [f"{p.relative_to(ROOT)}:{n}" for p in pages for n in wide_prose(p.read_text())] == []
+
+
 def test_every_path_named_in_the_readme_exists():
     named = re.findall(r"`((?:docs|examples|models|src|include|tests|bench|viewer)/[\w./-]*)`", (ROOT / "README.md").read_text())
     assert len(named) >= 3
