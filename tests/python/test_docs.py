@@ -9,6 +9,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = [p for folder in ("include", "src", "tests", "bench", "studies", "apps", "examples") for p in (ROOT / folder).rglob("*") if p.suffix in (".h", ".cpp")]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def comments_joined(text):
@@ -28,21 +29,58 @@ def test_citations_are_found_wherever_the_line_ends():
     assert list(cited_equations("// theory section 8, 3.5 m")) == []
 
 
-def test_every_cited_equation_is_in_the_theory():
-    theory = (ROOT / "docs/theory.md").read_text()
-    known = set(re.findall(r"\\tag\{([0-9.]+)\}", theory))
-    sections = set(re.findall(r"^## ([0-9]+)\. ", theory, re.M))
-    assert len(known) > 30 and len(sections) > 10
+def theory_sections():
+    """Section number -> its page: docs/theory/NN-name.md with the heading `# N. Title`."""
+    sections = {}
+    for page in sorted((ROOT / "docs/theory").iterdir()):
+        (number,) = re.findall(r"^# ([0-9]+)\. ", page.read_text(), re.M)
+        assert re.fullmatch(rf"{int(number):02d}-[a-z-]+\.md", page.name), page.name
+        assert number not in sections, page.name
+        sections[number] = page
+    return sections
+
+
+def tags(page):
+    return re.findall(r"\\tag\{([0-9.]+)\}", page.read_text())
+
+
+def missing_citations(sources, known, sections):
+    """What texts, by name, cite and the theory does not have; and how many equations and sections they cite."""
     cited, cited_sections = {}, {}
-    for path in SOURCES:
-        for number in cited_equations(path.read_text()):
-            cited.setdefault(number, path.name)
-        for list_of in re.findall(r"theory sections? ((?:[0-9]+(?:, | and )?)+)", comments_joined(path.read_text())):
+    for name, text in sources.items():
+        for number in cited_equations(text):
+            cited.setdefault(number, name)
+        for list_of in re.findall(r"theory sections? ((?:[0-9]+(?:, | and )?)+)", comments_joined(text)):
             for number in re.findall(r"[0-9]+", list_of):
-                cited_sections.setdefault(number, path.name)
-    assert len(cited) > 100 and len(cited_sections) > 5
-    assert {n: p for n, p in cited.items() if n not in known} == {}
-    assert {n: p for n, p in cited_sections.items() if n not in sections} == {}
+                cited_sections.setdefault(number, name)
+    missing = {n: p for n, p in cited.items() if n not in known} | {n: p for n, p in cited_sections.items() if n not in sections}
+    return missing, len(cited), len(cited_sections)
+
+
+def test_every_cited_equation_is_in_the_theory():
+    sections = theory_sections()
+    known = {tag for page in sections.values() for tag in tags(page)}
+    assert len(known) > 150 and len(sections) > 10
+    missing, equations, cited_sections = missing_citations({p.name: p.read_text() for p in SOURCES + PAGES}, known, sections)
+    assert equations > 100 and cited_sections > 5
+    assert missing == {}
+    assert missing_citations({"a": "// theory (8.4), (8.99)"}, known, sections)[0] == {"8.99": "a"}
+    assert missing_citations({"a": "// theory section 99"}, known, sections)[0] == {"99": "a"}
+
+
+def test_the_index_of_the_theory_says_which_equations_are_where():
+    rows = re.findall(r"^\| ([0-9]+) \| \[(.*)\]\(theory/([\w.-]+)\) \| \(([0-9.]+)\) (?:to|and) \(([0-9.]+)\) \|$",
+                      (ROOT / "docs/theory.md").read_text(), re.M)
+    sections = theory_sections()
+    assert {number: name for number, _, name, _, _ in rows} == {number: page.name for number, page in sections.items()}
+    for number, title, name, first, last in rows:
+        page = sections[number]
+        assert page.read_text().startswith(f"# {number}. {title}\n"), name
+        assert first == f"{number}.1", name
+        whole = [f"{number}.{k}" for k in range(1, int(last.split(".")[1]) + 1)]
+        assert sorted(tags(page)) == sorted(whole), f"{name}: every number once"
+        assert last == whole[-1], name
+    assert tags(ROOT / "docs/theory.md") == []
 
 
 def test_no_citation_is_split_over_two_lines():
@@ -51,14 +89,59 @@ def test_no_citation_is_split_over_two_lines():
 
 
 def test_every_relative_link_leads_somewhere():
-    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
-    assert len(pages) > 5
+    assert len(PAGES) > 30
     broken = []
-    for page in pages:
+    for page in PAGES:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
             if not (page.parent / target).exists():
                 broken.append(f"{page.name}: {target}")
     assert broken == []
+
+
+def test_every_page_and_picture_is_linked():
+    linked = {(page.parent / target).resolve() for page in PAGES for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text())}
+    assert [str(p.relative_to(ROOT)) for p in sorted((ROOT / "docs").rglob("*")) if p.is_file() and p.resolve() not in linked] == []
+
+
+def heading_anchors(page):
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.S)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in re.findall(r"^#+ (.*)$", text, re.M)}
+
+
+def test_every_link_into_a_page_names_a_heading():
+    wrong, seen = [], 0
+    for page in PAGES:
+        for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", page.read_text()):
+            seen += 1
+            if anchor not in heading_anchors((page.parent / target) if target else page):
+                wrong.append(f"{page.name}: {target}#{anchor}")
+    assert seen > 20
+    assert wrong == []
+
+
+def wide_prose(text, columns=100):
+    """Numbers of lines that are too wide: not those of code, tables and display equations, nor one word, link or picture alone."""
+    wide, within = [], None
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.strip()
+        if within:
+            within = None if within in words else within
+        elif words.startswith("```"):
+            within = "```"
+        elif words.startswith("$$"):
+            within = "$$" if words.count("$$") == 1 else None
+        elif len(line) > columns and not words.startswith("|") and not re.fullmatch(r"(?:[-*] )?(?:\S+|!?\[[^]]*\]\([^)]*\)[.,;:]?)", words):
+            wide.append(number)
+    return wide
+
+
+def test_prose_is_at_most_100_columns_wide():
+    long = "word " * 25
+    assert wide_prose(f"{long}\n# {long}\n* {long}\n[a](b) {long}") == [1, 2, 3, 4]
+    assert wide_prose(f"```\n{long}\n```\n| {long} |\n$$ {long} $$\n$$ {long}\n{long} $$\n![{long}](a.png)\n{'w' * 120}") == []
+    assert wide_prose(f"```\na\n```\n$$ a\nb $$\n{long}") == [6]
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    assert [f"{p.relative_to(ROOT)}:{n}" for p in pages for n in wide_prose(p.read_text())] == []
 
 
 def test_every_path_named_in_the_readme_exists():
@@ -67,7 +150,6 @@ def test_every_path_named_in_the_readme_exists():
     assert [p for p in named if not (ROOT / p).exists()] == []
 
 
-PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
 README = (ROOT / "README.md").read_text()
 
 
@@ -87,16 +169,18 @@ def tree_in(folder):
         (folder / name).symlink_to(ROOT / name)
 
 
-def test_the_first_five_minutes_of_the_readme_run_as_written(tmp_path):
-    text = README.split("## The first five minutes")[1].split("## What is where")[0]
-    (scene,) = re.findall(r"```toml\n(.*?)```", text, re.S)
+def test_the_commands_of_the_readme_run_as_written(tmp_path):
+    (scene,) = re.findall(r"```toml\n(.*?)```", README, re.S)
     (tmp_path / "scene.toml").write_text(scene)
     tree_in(tmp_path)
-    commands = sh_lines(text)
-    assert len(commands) == 7
-    outputs = [run_as_written(command, tmp_path) for command in commands]
-    assert (tmp_path / "walk.html").exists() and (tmp_path / "batch.h5").exists() and (tmp_path / "disks.html").exists()
-    assert outputs[-1].split() == ["(501,", "2)", "s"]
+    commands = sh_lines(README)
+    assert [c for c in commands if c.startswith("make ")] == ["make demo", "make test"]
+    outputs = {command: run_as_written(command, tmp_path) for command in commands if not command.startswith("make ")}
+    assert len(outputs) == 8
+    written = {"walk.html", "batch.h5", "fan.html", "run.h5", "disks.html"}
+    assert written <= {path.name for path in tmp_path.iterdir()}
+    (shape,) = [output for command, output in outputs.items() if command.startswith("python3 ")]
+    assert shape.split() == ["(501,", "2)", "s"]
 
 
 # Lines of code blocks that no test runs as written.
@@ -108,7 +192,7 @@ NOT_RUN = {
 
 def test_the_commands_of_the_docs_run_as_written(tmp_path):
     tree_in(tmp_path)
-    commands = [line for page in sorted((ROOT / "docs").glob("*.md")) for line in sh_lines(page.read_text())]
+    commands = [line for page in sorted((ROOT / "docs").rglob("*.md")) for line in sh_lines(page.read_text())]
     assert set(NOT_RUN) <= set(commands), "no exception without its command"
     commands = [c for c in commands if c not in NOT_RUN and not c.startswith("make ")]
     assert len(commands) >= 5
