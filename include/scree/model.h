@@ -87,10 +87,9 @@ class Model {
   // q at which every joint is at its zero: angles 0, quaternions (1, 0, 0, 0).
   Eigen::VectorXd neutral_position() const;
 
-  const Tree& tree() const { return *tree_; }
-
  private:
   friend class ModelBuilder;
+  friend struct ModelAccess;  // the library's own (src/model/tree.h)
   Model() = default;
   std::string name_;
   std::vector<Body> bodies_;

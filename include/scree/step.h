@@ -144,7 +144,6 @@ class StepWorkspace {
   const std::vector<Event>& events() const;
   void set_impact_resolver(ImpactResolver resolver);  // of `event`; empty: resolve_impact with the world's options
   struct Impl;
-  Impl& impl() { return *impl_; }
 
  private:
   std::unique_ptr<Impl> impl_;
@@ -155,6 +154,7 @@ class StepWorkspace {
 // check_contact.
 [[nodiscard]] StepReport step(const Model& model, const Control& control, const StepOptions& options, State& state,
                               StepWorkspace& workspace);
+  friend struct WorkspaceAccess;  // the library's own (src/integrators/workspace.h)
 
 // Advances `state` by ONE substep of at most options.dt, which is halved until it is accurate enough. state.last_step
 // says how long it is. Otherwise as step(); with pbfd and its like, which estimate no error, it is step().

@@ -33,7 +33,7 @@ void tangents(const V3<double>& n, V3<double>& t1, V3<double>& t2, double& spin)
 // across it, the ground is made of planes along it.
 bool moves_in_plane(const Model& model, const Environment& environment) {
   constexpr double kRounding = 1e-12;
-  const Tree& tree = model.tree();
+  const Tree& tree = tree_of(model);
   Kinematics<double> kin(tree);
   const Eigen::VectorXd q = model.neutral_position(), rest = Eigen::VectorXd::Zero(model.nv());
   forward_kinematics(tree, q.data(), rest.data(), kin);
@@ -62,7 +62,7 @@ bool moves_in_plane(const Model& model, const Environment& environment) {
 
 ContactSet::ContactSet(const Model& model, const ContactWorld& world)
     : model_(model),
-      tree_(model.tree()),
+      tree_(tree_of(model)),
       world_(world),
       used_(moves_in_plane(model, world.environment) ? world.law->vertices_in_plane() : std::vector<int>{}),
       vertices_(used_.empty() ? world.law->vertex_count() : static_cast<int>(used_.size())),

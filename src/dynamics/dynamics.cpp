@@ -7,7 +7,7 @@ namespace scree {
 
 Dynamics::Impl::Impl(const Model& m)
     : model(m),
-      tree(m.tree()),
+      tree(tree_of(m)),
       kinematics(tree),
       pass(tree),
       articulated(tree),

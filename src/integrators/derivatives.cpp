@@ -526,7 +526,7 @@ void check(const StepOptions& options, const State& state) {
 StepReport step_with_derivatives(const Model& model, const Control& control, const StepOptions& options, State& state,
                                  StepWorkspace& workspace, StepDerivatives& derivatives) {
   check(options, state);
-  StepWorkspace::Impl& ws = workspace.impl();
+  StepWorkspace::Impl& ws = WorkspaceAccess::impl(workspace);
   derivatives.valid = false;
   derivatives.margin = 0;
   Differentiator differentiator(model, control, options, state, ws);

@@ -3,7 +3,7 @@
 //   separating   dt = ds, contact-free, by Runge-Kutta, up to where a gap closes                      theory (16.3)
 //   colliding    dt = 0, an increment of impulse (14.3) with allowances p_i ds, sum p_i = 1           theory (16.4)
 //   boundary     dt + |Lambda_n|_1 = ds, as one complementarity problem with dt an unknown            theory (16.6)
-#include "scree/inclusion.h"
+#include "scree/research/inclusion.h"
 
 #include <fmt/format.h>
 

@@ -47,7 +47,7 @@ std::unique_ptr<LaneMachine> make_lanes(int lanes, const LaneSetup& setup) {
 
 LaneSetup make_lane_setup(const Model& model, const ContactWorld& world) {
   LaneSetup setup{};
-  setup.tree = &model.tree();
+  setup.tree = &tree_of(model);
   for (const Joint& joint : model.joints()) {
     const JointLimits& l = joint.limits;
     setup.joints.push_back({joint.q_index, joint.v_index, velocity_count(joint.type), joint.type == JointType::ball,
@@ -141,7 +141,7 @@ void ModelLaneHost::ball_joint(int joint, const BallControl& c, double& value, d
                         H, 3);
 }
 
-void ModelLaneHost::displace(const double* delta, double* q) { apply_displacement(model_.tree(), delta, q); }
+void ModelLaneHost::displace(const double* delta, double* q) { apply_displacement(tree_of(model_), delta, q); }
 
 // Minimises 1/2 |W^(1/2) (r + J x)|^2 + damping/2 sum D_a x_a^2, D the diagonal of J^T W J.             theory (11.11)
 void ModelLaneHost::damp(int lane, const double* jacobian, const double* residual, const double* weights) {

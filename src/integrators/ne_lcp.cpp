@@ -47,7 +47,7 @@ V3<double> centre(const Kinematics<double>& kin, const ContactPoint& point) {
 
 V3<double> point_displacement(const Problem& p, int node, const V3<double>& x) {
   Twist<double> sum = {{0, 0, 0}, {0, 0, 0}};
-  for_path(p.ws.model.tree(), node, [&](int a) { sum += p.ws.delta(a) * p.kin.xi[static_cast<size_t>(a)]; });
+  for_path(tree_of(p.ws.model), node, [&](int a) { sum += p.ws.delta(a) * p.kin.xi[static_cast<size_t>(a)]; });
   return sum.v + cross(sum.w, x);
 }
 
@@ -65,7 +65,7 @@ void choose_tangents(const Impl& ws, const Kinematics<double>& kin, Slot& slot) 
   t1 = (1 / std::sqrt(dot(t1, t1))) * t1;
   const V3<double> t2 = cross(slot.n, t1);
   double xx = 0, xy = 0, yy = 0;  // of J_t J_t^T
-  for_path(ws.model.tree(), slot.node, [&](int a) {
+  for_path(tree_of(ws.model), slot.node, [&](int a) {
     const Twist<double>& xi = kin.xi[static_cast<size_t>(a)];
     const V3<double> v = xi.v + cross(xi.w, slot.surface);
     const double x = dot(t1, v), y = dot(t2, v);
@@ -149,7 +149,7 @@ void assemble(const Problem& p) {
   auto J = c.J(nv), Y = c.Y(nv);
   J.setZero();
   for (const Slot& slot : c.slots)
-    for_path(p.ws.model.tree(), slot.node, [&](int a) {
+    for_path(tree_of(p.ws.model), slot.node, [&](int a) {
       const Twist<double>& xi = p.kin.xi[static_cast<size_t>(a)];
       const V3<double> v = xi.v + cross(xi.w, slot.surface);
       J(a, slot.column) = dot(slot.n, v);
@@ -293,7 +293,7 @@ bool solve_pass(const std::vector<LastingPair>& pairs, const Control& control, c
     add_slot(p, point, solid, c, ws.world.environment.distance(solid, to_eigen(kin.origin + c)));
     Slot& slot = ws.lcp.slots.back();
     Twist<double> V = {{0, 0, 0}, {0, 0, 0}};
-    for_path(ws.model.tree(), slot.node, [&](int a) { V += v(a) * kin.xi[static_cast<size_t>(a)]; });
+    for_path(tree_of(ws.model), slot.node, [&](int a) { V += v(a) * kin.xi[static_cast<size_t>(a)]; });
     const V3<double> u = V.v + cross(V.w, slot.surface);
     const double sign = first ? -1 : 1;  // from the start to the middle, or from the middle to the end
     slot.turn[0] = sign * (dot(slot.n, u) - other.u[0]);
@@ -332,7 +332,7 @@ LcpScratch::Slot contact_slot(int pair, Impl& ws) {
 
 void contact_row(const LcpScratch::Slot& slot, const V3<double>& direction, Impl& ws, Eigen::Ref<Eigen::VectorXd> row) {
   row.setZero();
-  for_path(ws.model.tree(), slot.node, [&](int a) {
+  for_path(tree_of(ws.model), slot.node, [&](int a) {
     const Twist<double>& xi = ws.dynamics.impl().kinematics.xi[static_cast<size_t>(a)];
     row(a) = dot(direction, xi.v + cross(xi.w, slot.surface));
   });
@@ -382,7 +382,7 @@ SubstepResult substep_lcp(const Control& control, const StepOptions& options, do
   } else {
     result.residual = 0;
   }
-  apply_displacement(ws.model.tree(), ws.delta.data(), state.q.data());
+  apply_displacement(tree_of(ws.model), ws.delta.data(), state.q.data());
   state.v = ws.delta / h;
   state.body_rates.clear();
   state.contact_weights.clear();  // of other integrators

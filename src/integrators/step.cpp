@@ -188,16 +188,16 @@ StepWorkspace::Impl::Impl(const Model& m, const ContactWorld& w)
       jacobian(Eigen::MatrixXd::Zero(m.nv(), m.nv())),
       gauss_newton(jacobian),
       joint_hessian(jacobian),
-      cholesky(m.tree().dof_parent),
+      cholesky(tree_of(m).dof_parent),
       lu(m.nv()),
-      tree_lu(m.tree().dof_parent),
+      tree_lu(tree_of(m).dof_parent),
       sides(static_cast<size_t>(m.nv()), 0),
       zero(Eigen::VectorXd::Zero(m.nv())),
       contact(m, w),
       event(m, w),
       moving_control(m),
       unwanted(m.nv()),
-      rate_defect(m.tree().nodes.size()),
+      rate_defect(tree_of(m).nodes.size()),
       q_stage(m.nq()),
       v_stage(m.nv()),
       force(m.nv()),
@@ -356,7 +356,7 @@ namespace {
 // history in `state` carries the true size of the last substep. With `once` the first substep ends the step.
 StepReport take_steps([[maybe_unused]] const Model& model, const Control& control, const StepOptions& options,
                       bool once, State& state, StepWorkspace& workspace) {
-  StepWorkspace::Impl& ws = workspace.impl();
+  StepWorkspace::Impl& ws = WorkspaceAccess::impl(workspace);
   assert(&model == &ws.model);
   if (ws.has_contact()) check_contact(options.integrator, *ws.world.law);
   check_optimizer(options);
@@ -458,15 +458,17 @@ StepReport step_in_lane(const Control& control, const StepOptions& options, Stat
 
 StepReport step(const Model& model, const Control& control, const StepOptions& options, State& state,
                 StepWorkspace& workspace) {
-  if (options.integrator == IntegratorType::event) return step_event(control, options, state, workspace.impl());
-  if (runs_in_lanes(options)) return step_in_lane(control, options, state, workspace.impl());
+  if (options.integrator == IntegratorType::event)
+    return step_event(control, options, state, WorkspaceAccess::impl(workspace));
+  if (runs_in_lanes(options)) return step_in_lane(control, options, state, WorkspaceAccess::impl(workspace));
   return take_steps(model, control, options, false, state, workspace);
 }
 
 StepReport advance(const Model& model, const Control& control, const StepOptions& options, State& state,
                    StepWorkspace& workspace) {
-  if (options.integrator == IntegratorType::event) return step_event(control, options, state, workspace.impl());
-  if (runs_in_lanes(options)) return step_in_lane(control, options, state, workspace.impl());
+  if (options.integrator == IntegratorType::event)
+    return step_event(control, options, state, WorkspaceAccess::impl(workspace));
+  if (runs_in_lanes(options)) return step_in_lane(control, options, state, WorkspaceAccess::impl(workspace));
   return take_steps(model, control, options, true, state, workspace);
 }
 

@@ -64,6 +64,11 @@ const char* geometry_name(const Geometry& geometry) {
   return kNames[geometry.index()];
 }
 
+struct ModelAccess {
+  static const Tree& tree(const Model& model) { return *model.tree_; }
+};
+const Tree& tree_of(const Model& model) { return ModelAccess::tree(model); }
+
 double Model::total_mass() const {
   double sum = 0;
   for (const Body& body : bodies_) sum += body.mass;
