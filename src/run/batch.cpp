@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cmath>
 #include <mutex>
-#include <thread>
 
 #include "base/in_parallel.h"
 #include "integrators/lanes.h"
@@ -77,9 +76,7 @@ void BatchOptions::validate() const {
 }
 
 int batch_lanes(const BatchOptions& options) { return options.lanes > 0 ? options.lanes : widest_lanes(); }
-int batch_threads(const BatchOptions& options) {
-  return options.threads > 0 ? options.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
+int batch_threads(const BatchOptions& options) { return thread_count(options.threads); }
 
 struct BatchSimulation::Impl {
   Impl(Model m, ContactWorld w, BatchOptions o)
