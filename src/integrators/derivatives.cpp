@@ -163,7 +163,8 @@ class Differentiator {
     moved_.v += step * by_v_.col(c);
     for (size_t i = 0; i < moved_.contact_loads.size(); ++i)
       moved_.contact_loads[i] += step * by_loads_(static_cast<Index>(i), c);
-    for (size_t i = 0; i < moved_.body_rates.size(); ++i)
+    // A first substep may have rates that another integrator left, which depend on nothing here.
+    for (size_t i = 0; i < std::min(moved_.body_rates.size(), by_rates_.size()); ++i)
       moved_.body_rates[i] += step * Eigen::Map<const Mat34>(by_rates_[i].col(c).data());
     world_.law = law_;
     if (const int k = static_cast<int>(c - law_at_); k >= 0 && step != 0)
