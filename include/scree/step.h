@@ -13,6 +13,9 @@
 
 namespace scree {
 
+// Users choose from six: pbd_nmdp2 (accurate, the default), pbfd_coulomb (fast), pbfd_coulomb2 (fast, second order),
+// event (rigid, impacts at their times), ne_lcp (rigid, the baseline), rk4 (reference without contact). The others are
+// those of the papers.
 enum class IntegratorType {
   pbd,  // position-based backward Euler, first order, stable at large steps; theory (4.1)
   ne,   // Newton-Euler backward Euler in body velocities, first order; theory (7.2)
@@ -38,7 +41,9 @@ enum class IntegratorType {
 bool knows_contact(IntegratorType type);
 bool estimates_error(IntegratorType type);
 bool uses_smooth_contact(IntegratorType type);  // ContactWorld::smooth in place of ContactWorld::law
-void check_accuracy(IntegratorType type);       // throws InputError if it does not, names those that do
+// What scenes and simulations take where none is named: pbd_nmdp2, where the contact law has no derivative pbd_zonmdp.
+IntegratorType default_integrator(const ContactWorld& world);
+void check_accuracy(IntegratorType type);  // throws InputError if it does not, names those that do
 // Throws InputError if the integrator knows no contact, or needs the derivative of the law and the law offers none.
 void check_contact(IntegratorType type, const ContactLaw& law);
 // Throws InputError if a point is deeper in the ground than `event` goes: it lets nothing out.
@@ -69,7 +74,8 @@ enum class Optimizer {
 const char* optimizer_name(Optimizer optimizer);
 Optimizer optimizer_from_name(std::string_view name);  // throws InputError that lists the names
 const char* integrator_name(IntegratorType type);
-std::string integrator_names();                              // all of them: "pbd, ne, ..."
+std::vector<IntegratorType> integrators();                   // all of them, those users choose from first
+std::string integrator_names();                              // likewise: "pbd-nmdp2, ..."
 IntegratorType integrator_from_name(std::string_view name);  // throws InputError that lists the names
 
 struct StepOptions {

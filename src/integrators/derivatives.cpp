@@ -26,6 +26,7 @@
 #include <cmath>
 
 #include "integrators/residual.h"
+#include "integrators/traits.h"
 #include "scree/error.h"
 #include "scree/kinematics.h"
 
@@ -114,11 +115,8 @@ class Differentiator {
     MatrixXd J, B, metric;
   };
 
-  bool two_stages() const { return estimates_error(options_.integrator); }
-  bool on_poses() const {
-    return options_.integrator == IntegratorType::pbd || options_.integrator == IntegratorType::pbd_nmdp ||
-           options_.integrator == IntegratorType::pbd_nmdp2;
-  }
+  bool two_stages() const { return traits(options_.integrator).stages == 2; }
+  bool on_poses() const { return traits(options_.integrator).inertia == Inertia::poses; }
   Discretisation& dynamics() {
     if (on_poses()) return position_based_;
     return newton_euler_;
@@ -502,23 +500,20 @@ class Differentiator {
 };
 
 void check(const StepOptions& options, const State& state) {
-  switch (options.integrator) {
-    case IntegratorType::ne:
-    case IntegratorType::ne_nmdp:
-    case IntegratorType::ne_nmdp2:
-    case IntegratorType::pbd_nmdp2:
+  switch (traits(options.integrator).derivatives) {
+    case HasDerivatives::yes:
       return;
-    case IntegratorType::pbd:
-    case IntegratorType::pbd_nmdp:
+    case HasDerivatives::without_history:
       if (state.body_rates.empty()) return;
       throw InputError(fmt::format(
           "derivatives: integrator \"{}\" and a state with the body_rates of an earlier step, expected a state without "
-          "(the step would depend on more than q and v), or ne-nmdp, ne-nmdp2, pbd-nmdp2",
-          integrator_name(options.integrator)));
-    default:
+          "(the step would depend on more than q and v), or one of: {}",
+          integrator_name(options.integrator),
+          names_of_integrators([](const auto& row) { return row.derivatives == HasDerivatives::yes; })));
+    case HasDerivatives::no:
       throw InputError(fmt::format(
-          "derivatives: integrator \"{}\" has none, expected one of: ne, pbd, ne-nmdp, pbd-nmdp, ne-nmdp2, pbd-nmdp2",
-          integrator_name(options.integrator)));
+          "derivatives: integrator \"{}\" has none, expected one of: {}", integrator_name(options.integrator),
+          names_of_integrators([](const auto& row) { return row.derivatives != HasDerivatives::no; })));
   }
 }
 

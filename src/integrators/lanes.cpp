@@ -5,6 +5,7 @@
 
 #include "dynamics/kinematics.h"
 #include "integrators/lockstep.h"
+#include "integrators/traits.h"
 #include "math/eigen.h"
 
 namespace scree {
@@ -65,16 +66,13 @@ LaneSetup make_lane_setup(const Model& model, const ContactWorld& world) {
 }
 
 void update_setup(const StepOptions& options, const ContactWorld& world, LaneSetup& setup) {
-  using enum IntegratorType;
-  const IntegratorType type = options.integrator;
-  setup.law.friction = type == pbd_friction || type == pbd_friction2 ? FrictionLaw::energy
-                       : type == pbfd || type == pbfd2               ? FrictionLaw::viscous
-                                                                     : FrictionLaw::coulomb;
+  const IntegratorTraits& row = traits(options.integrator);
+  setup.law.friction = row.friction.value_or(FrictionLaw::coulomb);
   setup.law.printed = world.smooth.form == SmoothContactOptions::Form::printed;
   setup.law.alpha = world.smooth.normal_exponent;
   setup.law.beta = world.smooth.slip_exponent;
   setup.law.gamma = world.smooth.depth_exponent;
-  setup.two_stages = type >= pbd_friction2;
+  setup.two_stages = row.stages == 2;
   setup.gravity = to_v3(options.gravity);
   setup.tolerance = options.tolerance;
   setup.max_iterations = options.max_iterations;

@@ -9,6 +9,7 @@
 
 #include "base/in_parallel.h"
 #include "integrators/lanes.h"
+#include "integrators/traits.h"
 #include "run/schedule.h"
 #include "scree/error.h"
 #include "scree/kinematics.h"
@@ -65,11 +66,10 @@ void BatchOptions::validate() const {
   if (lanes > 0 && !has_lanes(lanes))
     throw InputError(fmt::format("batch: lanes is {}, which this processor does not have, expected at most {}", lanes,
                                  widest_lanes()));
-  if (!uses_smooth_contact(step.integrator) || step.integrator == IntegratorType::pbd_friction ||
-      step.integrator == IntegratorType::pbd_friction2)
-    throw InputError(
-        fmt::format("batch: integrator \"{}\" has no lanes, expected one of: pbfd, pbfd-coulomb, pbfd2, pbfd-coulomb2",
-                    integrator_name(step.integrator)));
+  if (!traits(step.integrator).lanes)
+    throw InputError(fmt::format("batch: integrator \"{}\" has no lanes, expected one of: {}",
+                                 integrator_name(step.integrator),
+                                 names_of_integrators([](const auto& row) { return row.lanes; })));
   if (step.optimizer != Optimizer::jtj_lm)
     throw InputError(
         fmt::format("batch: optimizer \"{}\" has no lanes, expected jtj-lm", optimizer_name(step.optimizer)));
