@@ -13,12 +13,13 @@ class Simulation {
  public:
   // Throws InputError if the options are out of range.
   explicit Simulation(Model model, StepOptions options = {});
-  Simulation(Model model, ContactWorld world, StepOptions options);
+  Simulation(Model model, ContactWorld world, StepOptions options = {});
 
   const Model& model() const { return *model_; }
   const StepOptions& options() const { return options_; }
   const ContactWorld& world() const { return *world_; }
   const std::vector<Contact>& contacts() const { return workspace_.contacts(); }  // at the end of the last step
+  // With pbd_nmdp2, the default, on a law without derivative the integrator is pbd_zonmdp: default_integrator().
   const State& state() const { return state_; }
   Control& control() { return control_; }
   const Control& control() const { return control_; }

@@ -79,13 +79,15 @@ std::string integrator_names();                              // likewise: "pbd-n
 IntegratorType integrator_from_name(std::string_view name);  // throws InputError that lists the names
 
 struct StepOptions {
-  IntegratorType integrator = IntegratorType::pbd;  // for models in the air; scenes take pbd-nmdp2
-  double dt = 0.01;                                 // > 0 [s], at most 10
-  Vec3 gravity = Vec3(0, 0, -9.81);                 // [m/s^2]
-  double tolerance = 1e-8;  // > 0 [m/s^2, rad/s^2], largest unbalanced acceleration a step may leave
-  int max_iterations = 50;  // >= 1, Newton iterations before the step is halved; of lbfgs 20 times as many
-  int max_halvings = 12;    // >= 0, how often one step may be halved: smallest substep dt / 2^n
-  double max_turn = 0.5;    // in (0, 1] [rad], a body predicted to turn more in one substep: halve it first
+  // As in scenes. Simulation takes pbd_zonmdp in place of pbd_nmdp2 where the contact law has no derivative; to have
+  // the zeroth order everywhere, name it.
+  IntegratorType integrator = IntegratorType::pbd_nmdp2;
+  double dt = 0.01;                  // > 0 [s], at most 10
+  Vec3 gravity = Vec3(0, 0, -9.81);  // [m/s^2]
+  double tolerance = 1e-8;           // > 0 [m/s^2, rad/s^2], largest unbalanced acceleration a step may leave
+  int max_iterations = 50;           // >= 1, Newton iterations before the step is halved; of lbfgs 20 times as many
+  int max_halvings = 12;             // >= 0, how often one step may be halved: smallest substep dt / 2^n
+  double max_turn = 0.5;             // in (0, 1] [rad], a body predicted to turn more in one substep: halve it first
   // Integrators that estimate their error (ne-nmdp2, pbd-nmdp2):
   double accuracy = 3e-5;  // in [0, 1] [m], largest estimated error of a substep, root mean square over the mass of any
                            // body, theory (9.7); a substep that exceeds it is halved. 0: whatever dt leads to
@@ -152,6 +154,7 @@ class StepWorkspace {
   struct Impl;
 
  private:
+  friend struct WorkspaceAccess;  // the library's own (src/integrators/workspace.h)
   std::unique_ptr<Impl> impl_;
 };
 
@@ -160,7 +163,6 @@ class StepWorkspace {
 // check_contact.
 [[nodiscard]] StepReport step(const Model& model, const Control& control, const StepOptions& options, State& state,
                               StepWorkspace& workspace);
-  friend struct WorkspaceAccess;  // the library's own (src/integrators/workspace.h)
 
 // Advances `state` by ONE substep of at most options.dt, which is halved until it is accurate enough. state.last_step
 // says how long it is. Otherwise as step(); with pbfd and its like, which estimate no error, it is step().

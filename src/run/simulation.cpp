@@ -12,6 +12,7 @@ Simulation::Simulation(Model model, ContactWorld world, StepOptions options)
       control_(*model_),
       workspace_(*model_, *world_) {
   options_.validate();
+  if (options_.integrator == StepOptions{}.integrator) options_.integrator = default_integrator(*world_);
   if (world_->pair_count() > 0) check_contact(options_.integrator, *world_->law);
 }
 

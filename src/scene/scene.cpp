@@ -255,8 +255,7 @@ Scene load_scene(const fs::path& file, const SceneOverrides& overrides) {
   ContactWorld world = read_contact(scene, files, model, std::move(environment));
   BatchVariation batch = read_batch_variation(scene, model, control, world.smooth);
 
-  const bool derivatives = !has_ground || world.law->differentiable();
-  options.integrator = derivatives ? IntegratorType::pbd_nmdp2 : IntegratorType::pbd_zonmdp;
+  options.integrator = default_integrator(world);
   if (overrides.default_integrator) options.integrator = *overrides.default_integrator;
   if (keys.integrator) options.integrator = *keys.integrator;
   if (overrides.integrator) options.integrator = *overrides.integrator;
