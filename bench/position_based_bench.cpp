@@ -16,7 +16,7 @@ namespace {
 struct Term {
   explicit Term(const Model& m)
       : model(m),
-        tree(model.tree()),
+        tree(tree_of(model)),
         kin(tree),
         pb(tree),
         gradient(Eigen::VectorXd::Zero(tree.nv)),

@@ -62,7 +62,8 @@ def cases(folder):
     scenes = sorted(f[:-5] for f in os.listdir(os.path.join(folder, "examples/scenes")) if f.endswith(".toml"))
     for scene in scenes:
         yield scene, [f"examples/scenes/{scene}.toml"]
-    names = re.search(r"one of:\s*([^\n]*)", scree(folder, "sim", "--help").stdout).group(1).split(", ")
+    unknown = scree(folder, "sim", "examples/scenes/pendulum.toml", "--integrator", "?").stderr
+    names = re.search(r"one of: ([^\n]*)", unknown).group(1).split(", ")
     for scene, (duration, dt) in SHORT.items():
         for name in names:
             yield f"{scene} {name}", [f"examples/scenes/{scene}.toml", "--integrator", name, "--duration",

@@ -2,6 +2,7 @@
 // 100 s at 10 and 50 ms.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -103,12 +104,11 @@ StudyResult study_conservation(const StudyContext& context) {
   const double duration = context.quick ? 2 : 100;  // [s]
   const Model body = brick(), robot = load_urdf(context.data / "models" / "spider-spatial.urdf");
   const Flight flights[] = {start_flight("brick", body), start_flight("limp Spider", robot)};
-  constexpr int kIntegrators = static_cast<int>(IntegratorType::pbfd_coulomb2) + 1;
+  const std::vector<IntegratorType> types = integrators();
   constexpr size_t kPlaces = 4;  // two flights, two steps
-  std::vector<Drift> drifts(kIntegrators * kPlaces);
+  std::vector<Drift> drifts(types.size() * kPlaces);
   for_each_job(context.jobs, drifts.size(), [&](size_t i) {
-    drifts[i] =
-        fly(context, flights[i % kPlaces / 2], static_cast<IntegratorType>(i / kPlaces), kSteps[i % 2], duration);
+    drifts[i] = fly(context, flights[i % kPlaces / 2], types[i / kPlaces], kSteps[i % 2], duration);
   });
 
   StudyResult result;
@@ -125,9 +125,9 @@ StudyResult study_conservation(const StudyContext& context) {
     const Flight& flight = flights[place / 2];
     double worst_linear = 0;
     std::string unfinished;
-    for (int k = 0; k < kIntegrators; ++k) {
-      const Drift& drift = drifts[static_cast<size_t>(k) * kPlaces + place];
-      const char* name = integrator_name(static_cast<IntegratorType>(k));
+    for (size_t k = 0; k < types.size(); ++k) {
+      const Drift& drift = drifts[k * kPlaces + place];
+      const char* name = integrator_name(types[k]);
       result.rows.push_back(
           report_row(fmt::format("{}, {}, {}: energy; momentum; moment of momentum off", flight.name,
                                  step_name(kSteps[place % 2]), name),
@@ -148,7 +148,8 @@ StudyResult study_conservation(const StudyContext& context) {
     // Of fourth order, or with an error of 1e-10 a step: far below a thousandth. Stiff joint stops may be too much for
     // rk4.
     for (const IntegratorType fine : {IntegratorType::rk4, IntegratorType::event}) {
-      const Drift& drift = drifts[static_cast<size_t>(fine) * kPlaces + place];
+      const size_t k = static_cast<size_t>(std::ranges::find(types, fine) - types.begin());
+      const Drift& drift = drifts[k * kPlaces + place];
       const double worst = std::max({std::abs(drift.energy), drift.linear, drift.angular});
       result.rows.push_back(goal_row(fmt::format("{}: {}: the worst of the three", where, integrator_name(fine)), "",
                                      "0", worst, "<= 1e-3", drift.complete && worst <= 1e-3));
@@ -156,10 +157,10 @@ StudyResult study_conservation(const StudyContext& context) {
   }
   for (size_t place = 0; place < kPlaces; ++place) {
     StudySeries series{fmt::format("{}, {}", flights[place / 2].name, step_name(kSteps[place % 2])), {}, {}, false};
-    for (int k = 0; k < kIntegrators; ++k) {
-      const double energy = 100 * drifts[static_cast<size_t>(k) * kPlaces + place].energy;
+    for (size_t k = 0; k < types.size(); ++k) {
+      const double energy = 100 * drifts[k * kPlaces + place].energy;
       if (!(std::abs(energy) < 200)) continue;
-      series.x.push_back(k);
+      series.x.push_back(static_cast<double>(k));
       series.y.push_back(energy);
     }
     if (!series.x.empty()) figure.series.push_back(std::move(series));

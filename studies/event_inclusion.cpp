@@ -9,7 +9,7 @@
 #include <random>
 
 #include "rows.h"
-#include "scree/inclusion.h"
+#include "scree/research/inclusion.h"
 #include "studies.h"
 
 namespace scree {

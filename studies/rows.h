@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "scree/study.h"
+#include "scree/research/study.h"
 
 namespace scree {
 

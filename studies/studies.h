@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "scree/study.h"
+#include "scree/research/study.h"
 
 namespace scree {
 

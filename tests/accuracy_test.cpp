@@ -232,7 +232,7 @@ TEST_F(AccuracyScene, MistakesAreNamed) {
     EXPECT_NE(message.find("scene.toml"), std::string::npos) << message;
     EXPECT_EQ(message.find('\n'), std::string::npos) << message;
   };
-  const std::string two = "does not estimate its error, which accuracy asks for, expected one of: ne-nmdp2, pbd-nmdp2";
+  const std::string two = "does not estimate its error, which accuracy asks for, expected one of: pbd-nmdp2, ne-nmdp2";
   expect("integrator = \"ne-nmdp\"\naccuracy = 1e-3\n", ":5: step.accuracy: integrator \"ne-nmdp\" " + two);
   SceneOverrides overrides;
   overrides.accuracy = 1e-3;

@@ -200,7 +200,7 @@ TEST_P(BatchOf, TrajectoriesHasTheBitsOfSingleRunsInAnyLanesAndThreads) {
     }
     EXPECT_GT(deepest, 1e-3) << on.name << ": nothing touches the ground";
     for (const int lanes : known_lanes())
-      for (const int threads : {1, 2, 3}) {
+      for (const int threads : {1, 2, 3, 0}) {  // 0: all there are
         options.lanes = lanes;
         options.threads = threads;
         expect_same(alone, run_in(on, options),

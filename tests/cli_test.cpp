@@ -92,7 +92,7 @@ TEST_F(Cli, WrongUsageExitsWith2AndWritesNothing) {
       {{"sim", scene, "--duration", "0"}, "duration is 0 s, expected a finite number > 0"},
       {{"sim", scene, "--duration", "inf"}, "duration is inf s"},
       {{"sim", scene, "--accuracy", "1e-3"},
-       "integrator \"rk4\" does not estimate its error, which accuracy asks for, expected one of: ne-nmdp2, pbd-nmdp2"},
+       "integrator \"rk4\" does not estimate its error, which accuracy asks for, expected one of: pbd-nmdp2, ne-nmdp2"},
       {{"sim", scene, "--accuracy", "-1", "--integrator", "pbd-nmdp2"}, "accuracy is -1, expected"},
       {{"sim", scene, "--accuracy", "nan", "--integrator", "pbd-nmdp2"}, "accuracy is nan, expected"},
       {{"sim", scene, "--output", "0.1"}, "output is 0.1 s, which is for steps the engine chooses"},

@@ -9,6 +9,7 @@
 #include <map>
 #include <numeric>
 
+#include "base/in_parallel.h"
 #include "run/fan_statistics.h"
 #include "run/hdf5.h"
 #include "scree/dynamics.h"
@@ -425,10 +426,14 @@ TEST(Fan, BranchesAreRunsWithDrawnImpacts) {
 TEST(Fan, ThreadsDoNotMatter) {
   const Scene scene = sliding_block();
   FanOptions options = branches(40);
+  EXPECT_EQ(options.threads, 0);
+  options.threads = 1;
   const Fan one = run_fan(scene, options);
-  for (const int threads : {2, 5}) {
+  EXPECT_EQ(one.options.threads, 1);
+  for (const int threads : {2, 5, 0}) {  // 0: all there are
     options.threads = threads;
     const Fan fan = run_fan(scene, options);
+    EXPECT_EQ(fan.options.threads, threads > 0 ? threads : thread_count(0));
     EXPECT_TRUE(same_bits(fan.q, one.q));
     EXPECT_TRUE(same_bits(fan.v, one.v));
     EXPECT_TRUE(same_bits(fan.spread, one.spread));
@@ -630,8 +635,8 @@ TEST(Fan, RefusesWhatItCannotRun) {
   // 51 rows of 6 numbers.
   refuses(scene, branches(1'000'000'000'000), "expected at most 4e+08: at most 1307189 branches");
   FanOptions options;
-  options.threads = 0;
-  refuses(scene, options, "threads is 0");
+  options.threads = -1;
+  refuses(scene, options, "threads is -1");
   options = {};
   options.cluster_impacts = 0;
   refuses(scene, options, "cluster_impacts is 0");

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "scree/impact.h"
-#include "scree/inclusion.h"
 #include "scree/outcome_set.h"
+#include "scree/research/inclusion.h"
 #include "scree/simulation.h"
 #include "scree/urdf.h"
 #include "support/paths.h"

@@ -312,10 +312,24 @@ TEST_F(Granular, SinksToTwiceTheRestingDepthWhenLetGoAtTheSurface) {
   EXPECT_NEAR(error[0] / error[1], 2, 0.1);
 }
 
+TEST_F(Granular, TakesTheZerothOrderWhereNobodyNamesAnIntegrator) {
+  const auto law = load(kLinear);
+  const Model model = mass_on_rail();
+  const ContactWorld world = sand(model, law);
+  EXPECT_EQ(default_integrator(world), IntegratorType::pbd_zonmdp);
+  EXPECT_EQ(default_integrator({}), IntegratorType::pbd_nmdp2);
+  Simulation simulation(model, world);
+  EXPECT_EQ(simulation.options().integrator, IntegratorType::pbd_zonmdp);
+  EXPECT_TRUE(simulation.step().converged());
+  EXPECT_EQ(Simulation(model).options().integrator, IntegratorType::pbd_nmdp2);
+  EXPECT_EQ(Simulation(model, sand(model, make_coulomb({}))).options().integrator, IntegratorType::pbd_nmdp2);
+}
+
 TEST_F(Granular, IsRefusedByFirstOrderIntegrators) {
   const auto law = load(kLinear);
   const std::string expected =
-      "needs the derivative of the contact law, which this law does not offer, expected one of: ";
+      "needs the derivative of the contact law, which this law does not offer, expected one of: ne-mdp, ne-zonmdp, "
+      "pbd-zonmdp";
   for (const IntegratorType integrator : {IntegratorType::ne_nmdp, IntegratorType::pbd_nmdp}) {
     try {
       mass_in_sand(law, integrator, 0.01, 0);

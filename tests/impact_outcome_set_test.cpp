@@ -171,9 +171,11 @@ TEST(RouthSet, KnownIncrementsWithSeveralSolutions) {
 TEST(OutcomeSet, IsHomogeneousAndTheSameOnAnyNumberOfThreads) {
   for (const OutcomeSampler sampler : {OutcomeSampler::uniform, OutcomeSampler::persistent}) {
     const ImpactProblem p = test::boxwall();
-    const OutcomeOptions options{.sampler = sampler, .samples = 3000, .step = 1.5};
+    const OutcomeOptions options{.sampler = sampler, .samples = 3000, .step = 1.5, .threads = 1};
     const OutcomeSet one = sample_outcomes(p, options);
     OutcomeOptions more = options;
+    more.threads = 0;  // all there are
+    EXPECT_TRUE((one.v.array() == sample_outcomes(p, more).v.array()).all());
     more.threads = 3;
     const OutcomeSet three = sample_outcomes(p, more);
     ASSERT_EQ(one.v.cols(), three.v.cols());
@@ -441,7 +443,7 @@ TEST(OutcomeSet, OptionsAreChecked) {
   rejects({.closing = -1});
   rejects({.friction_directions = 2});
   rejects({.separated = 0});
-  rejects({.threads = 0});
+  rejects({.threads = -1});
   rejects({.paths = -1});
   rejects({.directions = MatrixXd::Ones(1, 2)});
   EXPECT_THROW(outcome_sampler_from_name("gibbs"), InputError);

@@ -261,6 +261,8 @@ TEST(ImpactVerb, SamplesDoNotDependOnThreadsAndMakeAPage) {
   one.insert(one.end(), {"--threads", "1", "--html", page});
   two.insert(two.end(), {"--threads", "2"});
   const Outcome first = impact(one), second = impact(two);
+  two.back() = "0";  // all there are
+  EXPECT_EQ(impact(two).out, first.out);
   ASSERT_EQ(first.exit_code, 0) << first.err;
   EXPECT_EQ(first.out, second.out);
   const json set = json::parse(first.out)["set"];

@@ -8,9 +8,9 @@
 
 #include "scree/dynamics.h"
 #include "scree/error.h"
-#include "scree/inclusion.h"
 #include "scree/kinematics.h"
 #include "scree/outcome_set.h"
+#include "scree/research/inclusion.h"
 #include "scree/step.h"
 #include "support/random_tree.h"
 

@@ -34,7 +34,7 @@ double largest_miss(const Model& model, const Eigen::VectorXd& q, const std::vec
 // I and its gradient: 1/2 sum m |x - x_reference|^2 over all material points [kg m^2].
 double displacement(const Model& model, const Eigen::VectorXd& reference, const Eigen::VectorXd& q,
                     Eigen::VectorXd* slope = nullptr) {
-  const Tree& tree = model.tree();
+  const Tree& tree = tree_of(model);
   Kinematics<double> kin(tree);
   PositionBased<double> inertia(tree);
   const std::vector<double> zero(static_cast<size_t>(tree.nv));
@@ -59,7 +59,7 @@ double unbalanced_slope(const Model& model, const Eigen::VectorXd& reference, co
   Dynamics dynamics(model);
   dynamics.set_position(q);
   Eigen::MatrixXd M = dynamics.mass_matrix();
-  for (int a = 0; a < model.nv(); ++a) M(a, a) -= model.tree().armature[static_cast<size_t>(a)];
+  for (int a = 0; a < model.nv(); ++a) M(a, a) -= tree_of(model).armature[static_cast<size_t>(a)];
   Eigen::MatrixXd J = Eigen::MatrixXd::Zero(3 * std::ssize(targets), model.nv());
   for (size_t k = 0; k < targets.size(); ++k) {
     Eigen::Matrix3Xd jacobian(3, model.nv());
@@ -70,7 +70,7 @@ double unbalanced_slope(const Model& model, const Eigen::VectorXd& reference, co
   }
   std::vector<int> free;
   for (int a = 0; a < model.nv(); ++a)
-    if (std::find(frozen.begin(), frozen.end(), BodyIndex(model.tree().dof_node[static_cast<size_t>(a)])) ==
+    if (std::find(frozen.begin(), frozen.end(), BodyIndex(tree_of(model).dof_node[static_cast<size_t>(a)])) ==
         frozen.end())
       free.push_back(a);
   if (free.empty()) return 0;

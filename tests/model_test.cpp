@@ -7,7 +7,9 @@
 #include "model/tree.h"
 #include "scree/error.h"
 #include "scree/kinematics.h"
+#include "scree/urdf.h"
 #include "support/mechanisms.h"
+#include "support/paths.h"
 #include "support/random_tree.h"
 
 namespace scree {
@@ -76,6 +78,85 @@ TEST(ModelBuilder, MergesMasslessFixedLinksIntoTheirParentsAsFrames) {
   EXPECT_EQ(tip.body, model.find_body("arm"));
   EXPECT_EQ(frame_pose(model, model.neutral_position(), tip).p, Vec3(4, 2, 0));
   EXPECT_EQ(model.find_frame("world").body, kWorld);
+}
+
+void expect_equal(const Pose& a, const Pose& b) {
+  EXPECT_EQ(a.R, b.R);
+  EXPECT_EQ(a.p, b.p);
+}
+
+void expect_equal(const Model& a, const Model& b) {
+  EXPECT_EQ(a.name(), b.name());
+  EXPECT_EQ(a.nq(), b.nq());
+  EXPECT_EQ(a.nv(), b.nv());
+  ASSERT_EQ(a.bodies().size(), b.bodies().size());
+  for (size_t i = 0; i < a.bodies().size(); ++i) {
+    const Body &x = a.bodies()[i], &y = b.bodies()[i];
+    EXPECT_EQ(x.name, y.name);
+    EXPECT_EQ(x.parent, y.parent);
+    EXPECT_EQ(x.mass, y.mass);
+    EXPECT_EQ(x.com, y.com);
+    EXPECT_EQ(x.inertia, y.inertia);
+    const Joint &j = a.joints()[i], &k = b.joints()[i];
+    EXPECT_EQ(j.name, k.name);
+    EXPECT_EQ(j.type, k.type);
+    expect_equal(j.X_PJ, k.X_PJ);
+    EXPECT_EQ(j.axis, k.axis);
+    EXPECT_EQ(j.limits.lower, k.limits.lower);
+    EXPECT_EQ(j.limits.upper, k.limits.upper);
+    EXPECT_EQ(j.damping, k.damping);
+    EXPECT_EQ(j.armature, k.armature);
+    EXPECT_EQ(j.effort, k.effort);
+    EXPECT_EQ(j.q_index, k.q_index);
+    EXPECT_EQ(j.v_index, k.v_index);
+  }
+  EXPECT_EQ(a.shapes().size(), b.shapes().size());
+  ASSERT_EQ(a.frames().size(), b.frames().size());
+  for (size_t i = 0; i < a.frames().size(); ++i) {
+    EXPECT_EQ(a.frames()[i].name, b.frames()[i].name);
+    EXPECT_EQ(a.frames()[i].body, b.frames()[i].body);
+    expect_equal(a.frames()[i].X_BF, b.frames()[i].X_BF);
+  }
+  ASSERT_EQ(a.contact_points().size(), b.contact_points().size());
+  for (size_t i = 0; i < a.contact_points().size(); ++i) {
+    EXPECT_EQ(a.contact_points()[i].name, b.contact_points()[i].name);
+    EXPECT_EQ(a.contact_points()[i].body, b.contact_points()[i].body);
+    EXPECT_EQ(a.contact_points()[i].p_B, b.contact_points()[i].p_B);
+    EXPECT_EQ(a.contact_points()[i].radius, b.contact_points()[i].radius);
+  }
+  EXPECT_EQ(format_urdf(a), format_urdf(b));  // all the rest of it
+}
+
+TEST(ModelBuilder, StartsFromAModelAndBuildsItAgain) {
+  test::Random random(7);
+  std::vector<Model> models;
+  for (int k = 0; k < 20; ++k) models.push_back(test::random_tree(random).model);
+  for (const char* robot : {"robosimian", "spider-spatial", "box"})
+    models.push_back(load_urdf(source_dir() + "/models/" + robot + ".urdf"));
+  for (const Model& model : models) expect_equal(model, ModelBuilder(model).build());
+
+  // And goes on from there: on a body, and on a frame that was a link once.
+  const Model arm = ModelBuilder("m")
+                        .add_body(solid("arm"), "world", joint("shoulder"))
+                        .add_body(massless("flange"), "arm", joint("weld", JointType::fixed, Vec3(1, 0, 0)))
+                        .build();
+  Shape shape;
+  shape.geometry = Sphere{0.1};
+  const Model more = ModelBuilder(arm)
+                         .add_body(solid("hand"), "flange", joint("wrist", JointType::revolute, Vec3(0, 2, 0)))
+                         .add_body(solid("leg"), "arm", joint("hip"))
+                         .add_shape("flange", shape)
+                         .build();
+  EXPECT_EQ(more.bodies().size(), 3u);
+  EXPECT_EQ(more.total_mass(), 3);
+  EXPECT_EQ(more.body(more.find_body("hand")).parent, more.find_body("arm"));
+  EXPECT_EQ(more.joint(more.find_joint("wrist")).X_PJ.p, Vec3(1, 2, 0));
+  EXPECT_EQ(more.shapes()[0].body, more.find_body("arm"));
+  EXPECT_EQ(more.shapes()[0].X_BS.p, Vec3(1, 0, 0));
+  EXPECT_NE(error_of(ModelBuilder(arm).add_body(solid("arm"), "world", joint("other"))).find("used twice"),
+            std::string::npos);
+  EXPECT_NE(error_of(ModelBuilder(arm).add_body(solid("hand"), "flenge", joint("wrist"))).find("\"flenge\""),
+            std::string::npos);
 }
 
 TEST(ModelBuilder, NamesTheElementAndTheValueOfEveryMistake) {

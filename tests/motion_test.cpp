@@ -189,6 +189,7 @@ TEST(FreeBody, PbdSpinFollowsTheRotorRecursionToRounding) {
   Eigen::VectorXd v = Eigen::VectorXd::Zero(6);
   v(4) = 6;  // 0.3 rad a step
   StepOptions options;
+  options.integrator = IntegratorType::pbd;
   options.dt = h;
   options.gravity.setZero();
   options.tolerance = 1e-12;
@@ -276,6 +277,7 @@ TEST(FreeBody, FastSpinIsSubdividedAndConverges) {
   v(5) = 50;
   const auto turned = [&](double max_turn, StepReport& report) {
     StepOptions options;
+    options.integrator = IntegratorType::pbd;
     options.dt = 0.05;
     options.gravity.setZero();
     options.max_turn = max_turn;

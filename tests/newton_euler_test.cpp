@@ -57,7 +57,7 @@ template <class T> std::vector<T> lift(const Eigen::VectorXd& x) { return {x.dat
 // A pass in any scalar.
 template <class T> struct Evaluation {
   Evaluation(const MovingModel& m, const std::vector<T>& delta, const std::vector<T>& v, const std::vector<T>& vdot)
-      : tree(m.model().tree()), kin(tree), pass(tree) {
+      : tree(tree_of(m.model())), kin(tree), pass(tree) {
     kin.origin = root_position(tree, m.q.data());
     forward_kinematics(tree, m.q.data(), delta.data(), kin);
     pass.external = m.external;
@@ -97,7 +97,7 @@ TEST(InverseDynamics, DerivativesAreThoseByComplexStep) {
         by_v(b, a) = v.tangent_force(b).imag() / kStep;
         by_vdot(b, a) = w.tangent_force(b).imag() / kStep;
       }
-      by_vdot(a, a) += m.model().tree().armature[static_cast<size_t>(a)];
+      by_vdot(a, a) += tree_of(m.model()).armature[static_cast<size_t>(a)];
     }
     // Rounding only: sums of some dozen terms of the size of the largest entry.
     EXPECT_LE(largest(d.by_q - by_q), 1e-12 * (1 + largest(by_q))) << "tree " << trial;
@@ -359,7 +359,7 @@ TEST(Stages, DivideByTheMassMatrixOfTheTrialPose) {
   test::Random random(74);
   for (int trial = 0; trial < kTrees; ++trial) {
     const StageCase c = random_stage(random);
-    const Tree& tree = c.motion.model().tree();
+    const Tree& tree = tree_of(c.motion.model());
     const int n = c.motion.n();
     PositionBasedStage stage(c.motion.model());
     stage.begin(c.state, c.h, c.motion.gravity);

@@ -581,7 +581,7 @@ TEST(Nmdp2, LongChainsCostAtMostTwiceWhatTheyCostWithPbd) {
       return iterations;
     };
     StepWorkspace pbd(model), nmdp2(model);
-    auto& ws = nmdp2.impl();
+    auto& ws = WorkspaceAccess::impl(nmdp2);
     const auto lower = [&](auto visit) {
       for (Eigen::MatrixXd* matrix : {&ws.jacobian, &ws.contact.metric})
         for (int b = 0; b < links; ++b)
@@ -591,7 +591,7 @@ TEST(Nmdp2, LongChainsCostAtMostTwiceWhatTheyCostWithPbd) {
     two_steps(IntegratorType::pbd, pbd);
     const int iterations = two_steps(IntegratorType::pbd_nmdp2, nmdp2);
     EXPECT_EQ(iterations, 4) << links;  // two steps of two stages
-    EXPECT_LE(ws.tree_lu.products(), 2 * pbd.impl().cholesky.products()) << links;
+    EXPECT_LE(ws.tree_lu.products(), 2 * WorkspaceAccess::impl(pbd).cholesky.products()) << links;
     EXPECT_EQ(ws.entries, 2L * iterations * links * (links + 1) / 2) << links;
     int touched = 0;
     lower([&](double entry) { touched += std::isnan(entry) ? 0 : 1; });

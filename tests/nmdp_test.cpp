@@ -39,8 +39,8 @@ bool step_by_hand(const test::ContactRobot& robot, const StepOptions& options, i
       if (++level > options.max_halvings) return false;
       continue;
     }
-    check(test::contact_truth(robot.model, robot.world, robot.control, one, before, one.dt, state, workspace.impl(),
-                              substeps < gaps),
+    check(test::contact_truth(robot.model, robot.world, robot.control, one, before, one.dt, state,
+                              WorkspaceAccess::impl(workspace), substeps < gaps),
           report, substeps < gaps);
     ++substeps;
     done += whole >> level;
@@ -180,7 +180,7 @@ bool expect_sane_step(const test::ContactRobot& robot, const StepOptions& option
   EXPECT_LE(report.iterations, 2 * tries * (options.max_outer + 1) * options.max_iterations);
   if (report.substeps == 1 && options.integrator != IntegratorType::ne_mdp) {
     expect_balanced(test::contact_truth(robot.model, robot.world, robot.control, options, before, options.dt, state,
-                                        workspace.impl(), false),
+                                        WorkspaceAccess::impl(workspace), false),
                     options);
   }
   return true;

@@ -58,17 +58,17 @@ struct Problem {
 };
 
 Problem random_problem(test::Random& random, const Model& model) {
-  Problem problem{model.tree(),
+  Problem problem{tree_of(model),
                   test::random_position(random, model),
                   test::random_velocity(random, model, 0.5),
                   {},
                   to_v3(test::random_vector(random, 10)),
                   test::uniform(random, 1, 400),
                   {}};
-  problem.origin = root_position(model.tree(), problem.q.data());
-  Kinematics<double> here(model.tree());
+  problem.origin = root_position(tree_of(model), problem.q.data());
+  Kinematics<double> here(tree_of(model));
   here.origin = problem.origin;
-  forward_kinematics(model.tree(), problem.q.data(), problem.delta.data(), here);
+  forward_kinematics(tree_of(model), problem.q.data(), problem.delta.data(), here);
   for (size_t i = 0; i < model.bodies().size(); ++i) {
     Mat34 T;
     T << to_eigen(here.R[i]), to_eigen(here.p[i]);
@@ -125,7 +125,7 @@ TEST(PositionBased, HessianIsTheComplexStepDerivativeOfTheGradient) {
     const int n = tree.model.nv();
     auto e = problem.evaluate(problem.at());
     Eigen::MatrixXd exact = Eigen::MatrixXd::Zero(n, n), gauss_newton = exact, expected(n, n);
-    hessian(tree.model.tree(), e.kin, e.pb, exact.data(), gauss_newton.data());
+    hessian(tree_of(tree.model), e.kin, e.pb, exact.data(), gauss_newton.data());
     const double step = 1e-30;
     for (int b = 0; b < n; ++b) {
       const auto shifted = problem.evaluate(problem.at_step(b, step));
@@ -144,7 +144,7 @@ TEST(PositionBased, DerivativesAgreeWithCentralDifferencesFarFromTheOrigin) {
     const int n = tree.model.nv();
     auto e = problem.evaluate(problem.at());
     Eigen::MatrixXd exact = Eigen::MatrixXd::Zero(n, n), gauss_newton = exact, hessian_fd(n, n);
-    hessian(tree.model.tree(), e.kin, e.pb, exact.data(), gauss_newton.data());
+    hessian(tree_of(tree.model), e.kin, e.pb, exact.data(), gauss_newton.data());
     Eigen::VectorXd gradient_fd(n);
     const double step = 1e-6;  // truncation step^2 ~ 1e-12, rounding eps/step ~ 2e-10: both far below 1e-6
     for (int b = 0; b < n; ++b) {
@@ -174,7 +174,7 @@ TEST(PositionBased, GaussNewtonPartIsTheMassMatrixFromJacobiansAndIndependentOfT
     const int n = model.nv();
     auto e = problem.evaluate(problem.at());
     Eigen::MatrixXd exact = Eigen::MatrixXd::Zero(n, n), gauss_newton = exact;
-    hessian(model.tree(), e.kin, e.pb, exact.data(), gauss_newton.data());
+    hessian(tree_of(model), e.kin, e.pb, exact.data(), gauss_newton.data());
     // sum over points of m J^T J, with J = dX/d delta by complex step: no twist and no second moment in sight.
     Eigen::MatrixXd M = Eigen::MatrixXd::Zero(n, n);
     std::vector<Problem::Evaluation<Complex>> shifted;
@@ -201,10 +201,10 @@ TEST(PositionBased, GaussNewtonPartIsTheMassMatrixFromJacobiansAndIndependentOfT
     at_pose.q = there;
     at_pose.delta.setZero();
     auto p = at_pose.evaluate(at_pose.at());
-    hessian(model.tree(), p.kin, p.pb, exact.data(), gauss_newton.data());
+    hessian(tree_of(model), p.kin, p.pb, exact.data(), gauss_newton.data());
     dynamics.set_position(there);
     Eigen::MatrixXd engine = dynamics.mass_matrix().triangularView<Eigen::Upper>();
-    for (int a = 0; a < n; ++a) engine(a, a) -= model.tree().armature[static_cast<size_t>(a)];
+    for (int a = 0; a < n; ++a) engine(a, a) -= tree_of(model).armature[static_cast<size_t>(a)];
     EXPECT_LE(largest(engine - gauss_newton / problem.weight), 1e-12 * (1 + largest(M))) << "tree " << trial;
   }
 }
@@ -221,7 +221,7 @@ TEST(PositionBased, RestingOnItsTargetHasNoGradientAndOnlyTheGaussNewtonHessian)
     auto e = problem.evaluate(problem.at());
     const int n = tree.model.nv();
     Eigen::MatrixXd exact = Eigen::MatrixXd::Zero(n, n), gauss_newton = exact;
-    hessian(tree.model.tree(), e.kin, e.pb, exact.data(), gauss_newton.data());
+    hessian(tree_of(tree.model), e.kin, e.pb, exact.data(), gauss_newton.data());
     EXPECT_EQ(e.value, 0);
     for (double g : e.gradient) EXPECT_EQ(g, 0);
     EXPECT_EQ(largest(exact - gauss_newton), 0);
@@ -242,7 +242,7 @@ TEST(PositionBased, GradientConvergesToInverseDynamics) {
     dynamics.set_position(problem.q);
     Eigen::VectorXd tau(n);
     dynamics.inverse_dynamics(v, a, to_eigen(problem.gravity), tau);
-    for (int k = 0; k < n; ++k) tau(k) -= model.tree().armature[static_cast<size_t>(k)] * a(k);
+    for (int k = 0; k < n; ++k) tau(k) -= tree_of(model).armature[static_cast<size_t>(k)] * a(k);
     const auto error = [&](double h) {
       problem.delta.setZero();
       problem.weight = 1 / (h * h);

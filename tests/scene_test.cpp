@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "scree/error.h"
+#include "scree/run.h"
 #include "support/malformed_scenes.h"
 #include "support/paths.h"
 #include "support/temp_folder.h"
@@ -147,6 +148,59 @@ TEST(Scene, HasDefaultsForWhatIsNotRequired) {
   EXPECT_EQ(scene.options.gravity, StepOptions().gravity);
   EXPECT_EQ(scene.q0, scene.model.neutral_position());
   EXPECT_EQ(scene.control.kp, Eigen::VectorXd(Eigen::VectorXd::Zero(1)));
+}
+
+TEST(Scene, FromTextIsTheSameAsFromAFile) {
+  const std::string text = read_bytes(kScenes / "joints.toml");
+  const Scene file = load_scene(kScenes / "joints.toml"), parsed = parse_scene(text, kScenes);
+  EXPECT_EQ(parsed.text, file.text);
+  EXPECT_EQ(parsed.q0, file.q0);
+  EXPECT_EQ(parsed.v0, file.v0);
+  EXPECT_EQ(parsed.control.kp, file.control.kp);
+  EXPECT_EQ(parsed.options.integrator, file.options.integrator);
+  EXPECT_EQ(parsed.options.dt, file.options.dt);
+  EXPECT_EQ(parsed.duration, file.duration);
+  ASSERT_EQ(parsed.files.size() + 1, file.files.size()) << "it has no file of its own";
+  EXPECT_TRUE(std::equal(parsed.files.begin(), parsed.files.end(), file.files.begin() + 1));
+  EXPECT_EQ(run_scene(parsed).final_state_hash, run_scene(file).final_state_hash);
+
+  const std::string bare = "model = \"pendulum.urdf\"\nduration = 2\n";
+  EXPECT_EQ(parse_scene(bare, kScenes, {}, "swing").title, "swing");
+  SceneOverrides overrides;
+  overrides.duration = 3;
+  EXPECT_EQ(parse_scene(bare, kScenes, overrides).duration, 3);
+
+  const auto message = [](const std::string& broken, const std::string& name) -> std::string {
+    try {
+      parse_scene(broken, kScenes, {}, name);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(message(bare + "[step]\ndt = -1\n", "swing"),
+            "swing:4: step.dt: step: dt is -1, expected a number in [1e-9, 10] s");
+  EXPECT_EQ(message(bare + "[step]\nintegrator = \"euler\"\n", "swing").find("swing:4: step.integrator: "), 0u);
+  EXPECT_EQ(message(bare + "x = [0, }\n", "a text").find("a text:3: "), 0u);
+  EXPECT_EQ(message("duration = 1\n", "swing").find("swing: "), 0u);
+}
+
+// A program that names nothing gets what a scene that names nothing gets.
+TEST(Scene, DefaultsAreThoseOfCpp) {
+  const Scene scene = parse_scene("model = \"pendulum.urdf\"\nduration = 2\n", kScenes);
+  const StepOptions options;
+  EXPECT_EQ(scene.options.integrator, options.integrator);
+  EXPECT_EQ(options.integrator, IntegratorType::pbd_nmdp2);
+  EXPECT_EQ(scene.options.explicit_pd, options.explicit_pd);
+  EXPECT_EQ(scene.options.dissipation, options.dissipation);
+  EXPECT_EQ(scene.options.solver, options.solver);
+  EXPECT_EQ(scene.options.optimizer, options.optimizer);
+  EXPECT_EQ(scene.options.tolerance, options.tolerance);
+  EXPECT_EQ(scene.options.accuracy, options.accuracy);
+  EXPECT_EQ(scene.options.max_iterations, options.max_iterations);
+  EXPECT_EQ(scene.options.max_halvings, options.max_halvings);
+  EXPECT_EQ(scene.options.max_turn, options.max_turn);
+  EXPECT_EQ(scene.options.max_outer, options.max_outer);
 }
 
 TEST(Scene, OverridesWinAndAreChecked) {

@@ -16,6 +16,7 @@ namespace {
 
 TEST(Step, FailureLeavesTheStateAsItWasAndSaysSo) {
   StepOptions options;
+  options.integrator = IntegratorType::pbd;
   options.dt = 0.1;
   options.max_iterations = 1;  // a fall from 2 rad needs more
   options.max_halvings = 0;
@@ -42,6 +43,7 @@ TEST(Step, HalvingRescuesAStepThatCannotConverge) {
   ASSERT_GT(tau * dt * dt, inertia);
   ASSERT_LT(tau * dt * dt / 4, inertia);
   StepOptions options;
+  options.integrator = IntegratorType::pbd;
   options.dt = dt;
   options.gravity.setZero();
   options.max_turn = 1;
@@ -62,7 +64,7 @@ TEST(Step, CarriesTheTrueLastStepThroughRandomSubdivision) {
   const Model model = test::pendulum(1, 1);
   const auto angle = [&](int n, std::uint64_t seed) {
     test::Random random(seed);
-    Simulation s(model, StepOptions{.dt = 0.5 / n});
+    Simulation s(model, StepOptions{.integrator = IntegratorType::pbd, .dt = 0.5 / n});
     s.set_state(Eigen::VectorXd::Constant(1, 1.0), Eigen::VectorXd::Zero(1));
     for (int k = 0; k < n; ++k) {
       if (test::uniform(random, 0, 1) < 0.3) {
@@ -87,7 +89,7 @@ TEST(Step, CarriesTheTrueLastStepThroughRandomSubdivision) {
 }
 
 TEST(Step, EndsExactlyOnTimeWhateverTheSubdivision) {
-  Simulation s(test::free_body(1, 0.1 * Mat3::Identity()), StepOptions{.dt = 0.1});
+  Simulation s(test::free_body(1, 0.1 * Mat3::Identity()), StepOptions{.integrator = IntegratorType::pbd, .dt = 0.1});
   Eigen::VectorXd v = Eigen::VectorXd::Zero(6);
   v(5) = 30;
   s.set_state(s.model().neutral_position(), v, 2.0);

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "scree/error.h"
-#include "scree/study.h"
+#include "scree/research/study.h"
 #include "support/temp_folder.h"
 
 namespace scree {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <thread>
 
 #include "interrupt.h"
 #include "options.h"
@@ -77,8 +76,7 @@ OutcomeOptions set_options(const ImpactFlags& flags, const ImpactScene& scene) {
   }
   if (*flags.directions_given) options.friction_directions = flags.directions;
   if (*flags.seed_given) options.seed = flags.seed;
-  options.threads =
-      flags.threads > 0 ? flags.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  options.threads = flags.threads;
   options.validate(scene.problem);
   return options;
 }
@@ -206,9 +204,10 @@ void add_impact(CLI::App& app, Action& action) {
           ->check(whole_number())
           ->type_name("N");
   flags->seed_given = verb->add_option("--seed", flags->seed, "Of the samples")->check(whole_number(0))->type_name("S");
-  verb->add_option("--threads", flags->threads, "For samples; results do not depend on it (else: all the machine has)")
+  verb->add_option("--threads", flags->threads,
+                   "For samples, 0: as many as this machine has; results do not depend on it")
       ->check(whole_number())
-      ->check(CLI::Range(1, 1024))
+      ->check(CLI::Range(0, 1024))
       ->type_name("T");
   flags->directions_given =
       verb->add_option("--directions", flags->directions, "Edges of the friction cone in space, 3 to 64 (16)")

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "base/atomic_file.h"
+#include "integrators/traits.h"
 #include "interrupt.h"
 #include "options.h"
 #include "run/chunk_folder.h"
@@ -264,6 +265,13 @@ int simulate(const SimOptions& options) {
   return 1;
 }
 
+std::string integrators_help() {
+  std::string text = "In place of the scene's, one of:";
+  for (const IntegratorTraits& row : all_integrators())
+    if (row.for_users()) text += fmt::format("\n  {:14} {}", row.name, row.role);
+  return text + "\n  of the papers: " + names_of_integrators([](const auto& row) { return !row.for_users(); });
+}
+
 }  // namespace
 
 void add_sim(CLI::App& app, Action& action) {
@@ -278,8 +286,7 @@ void add_sim(CLI::App& app, Action& action) {
                    "Time between rows [s] where the step follows from the accuracy, and with --batch")
       ->type_name("S");
   verb->add_option("--duration", options->duration, "Simulated time [s], in place of the scene's")->type_name("S");
-  verb->add_option("--integrator", options->integrator, "In place of the scene's, one of: " + integrator_names())
-      ->type_name("NAME");
+  verb->add_option("--integrator", options->integrator, integrators_help())->type_name("NAME");
   options->model.add_search_path(*verb);
   options->model.add_repair_inertia(*verb);
   add_output(*verb, "--out", options->out,

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <thread>
 
 #include "base/atomic_file.h"
 #include "interrupt.h"
@@ -289,8 +288,6 @@ int simulate_fan(const FanFlags& flags, FanRequest request) {
   options.threads = request.threads.value_or(0);
   options.chunk = request.chunk;
   options.resume = request.resume;
-  if (options.threads == 0)
-    options.threads = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 1024u));
   if (!flags.sampler.empty()) options.sampling.sampler = outcome_sampler_from_name(flags.sampler);
   const Scene scene = load_scene(request.scene, request.overrides);
   options.sampling.friction_directions = scene.world.event.impact.friction_directions;

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <thread>
 
+#include "base/in_parallel.h"
 #include "base/names.h"
 #include "interrupt.h"
 #include "options.h"
@@ -96,7 +96,7 @@ int run_study(const StudyOptions& options) {
   StudyContext context;
   context.data = find_data(options.data);
   context.quick = options.quick;
-  context.jobs = options.jobs > 0 ? options.jobs : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  context.jobs = thread_count(options.jobs);
   check_outputs({options.html}, data_files(context.data));
 
   catch_interrupts();

@@ -15,9 +15,9 @@ void add_study(CLI::App& app, Action& action) {
           "--data", options->data,
           "Folder that holds models and motions (else: the current folder, then share/scree beside the program)")
       ->type_name("DIR");
-  verb->add_option("--jobs", options->jobs, "Threads over independent runs (else: all the machine has)")
+  verb->add_option("--jobs", options->jobs, "Threads over independent runs, 0: as many as this machine has")
       ->check(whole_number())
-      ->check(CLI::Range(1, 1024))
+      ->check(CLI::Range(0, 1024))
       ->type_name("N");
   add_output(*verb, "--html", options->html, "Write a page with figures that opens offline in a browser", "STUDY.html");
   verb->add_flag("--json", options->json, "Print one JSON object on stdout");

@@ -15,7 +15,8 @@
 namespace scree {
 
 struct BatchOptions {
-  StepOptions step;              // integrator: pbfd, pbfd-coulomb, pbfd2 or pbfd-coulomb2
+  // integrator: pbfd, pbfd-coulomb, pbfd2 or pbfd-coulomb2
+  StepOptions step = {.integrator = IntegratorType::pbfd_coulomb};
   double duration = 1;           // > 0 [s]
   int rows_every = 0;            // >= 0 steps between recorded rows; 0: the end alone
   double max_penetration = 0.1;  // > 0 [m] a trajectory that starts deeper in the ground is not run

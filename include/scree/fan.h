@@ -18,7 +18,7 @@ struct FanOptions {
 
   long branches = 1000;  // >= 1
   std::uint64_t seed = 1;
-  int threads = 1;  // >= 1; the result does not depend on it
+  int threads = 0;  // >= 0; 0: as many as this machine has. The result does not depend on it
   // sampler, step, max_steps, vary_solutions, closing, friction_directions, separated. Samples, seed, threads, paths
   // and directions play no part.
   OutcomeOptions sampling = {.max_steps = 10000};
@@ -68,7 +68,7 @@ struct FanShare {
 
 struct Fan {
   std::string title;
-  FanOptions options;
+  FanOptions options;                    // threads: as many as there were
   std::vector<double> time;              // [s] rows, the same for all branches
   std::vector<std::string> coordinates;  // names of the nq positions, with units; then of the nv velocities
   // branches x rows x nq (nv), row-major: positions of branch b at row k begin at (b rows + k) nq. Rows that a branch

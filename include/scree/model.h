@@ -87,10 +87,9 @@ class Model {
   // q at which every joint is at its zero: angles 0, quaternions (1, 0, 0, 0).
   Eigen::VectorXd neutral_position() const;
 
-  const Tree& tree() const { return *tree_; }
-
  private:
   friend class ModelBuilder;
+  friend struct ModelAccess;  // the library's own (src/model/tree.h)
   Model() = default;
   std::string name_;
   std::vector<Body> bodies_;
@@ -116,10 +115,12 @@ Mat3 repair_inertia(const Mat3& inertia, double floor = 1e-6);
 class ModelBuilder {
  public:
   explicit ModelBuilder(std::string name);
+  explicit ModelBuilder(const Model& model);  // with all that the model has: build() gives it again
 
-  // Adds a body and the joint that carries it. `parent` is a body's name or "world".
+  // Adds a body and the joint that carries it. `parent` is the name of a body or frame, or "world".
   ModelBuilder& add_body(Body body, std::string parent, Joint joint);
-  // Places on a body (by name, or "world"); the `body` index inside the argument is ignored.
+  // Places on a body or frame (by name, or "world"), frames on bodies alone; the `body` index inside the argument is
+  // ignored.
   ModelBuilder& add_shape(std::string body, Shape shape);
   ModelBuilder& add_frame(std::string body, Frame frame);
   ModelBuilder& add_contact_point(std::string body, ContactPoint point);

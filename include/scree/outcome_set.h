@@ -39,7 +39,7 @@ struct OutcomeOptions {
   int friction_directions = 16;  // 3 to 64, in space
   double separated = 1e-10;      // in [1e-14, 1e-3]: Jn_i v >= -separated |Jn_i|_{M^-1} |v_0|_M does not approach
   std::uint64_t seed = 1;
-  int threads = 1;   // >= 1; the result does not depend on it
+  int threads = 0;   // >= 0; 0: as many as this machine has. The result does not depend on it
   long paths = 200;  // >= 0, velocities of so many trajectories after every increment, the first ones
   // Rows: directions c in which extremes of c.v are looked for. Of size 0: up and down for every row of Jn and Jt.
   Eigen::MatrixXd directions = {};

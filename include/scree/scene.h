@@ -43,5 +43,9 @@ struct Scene {
 
 // Throws InputError: file:line, key, value, expected; an unknown key names the nearest known one.
 Scene load_scene(const std::filesystem::path& file, const SceneOverrides& overrides = {});
+// The same from text: files it names are relative to `folder`, errors and the title, if it has none, say `name`.
+// Scene::file is folder / name, which need not exist, and Scene::files does not have it.
+Scene parse_scene(std::string text, const std::filesystem::path& folder, const SceneOverrides& overrides = {},
+                  const std::string& name = "scene");
 
 }  // namespace scree

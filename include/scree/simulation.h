@@ -9,16 +9,26 @@
 
 namespace scree {
 
+// What the ground does to a body, world axes, all its contacts together.
+struct ContactLoad {
+  Vec3 force = Vec3::Zero();    // [N] at the end of the last step
+  Vec3 moment = Vec3::Zero();   // [N m] likewise, about the origin of the body
+  Vec3 impulse = Vec3::Zero();  // [N s] of `event`: of the impacts during the last step; otherwise zero
+  int contacts = 0;             // at the end of the last step
+};
+
 class Simulation {
  public:
+  // With pbd_nmdp2, the default, on a law without derivative the integrator is pbd_zonmdp: default_integrator().
   // Throws InputError if the options are out of range.
   explicit Simulation(Model model, StepOptions options = {});
-  Simulation(Model model, ContactWorld world, StepOptions options);
+  Simulation(Model model, ContactWorld world, StepOptions options = {});
 
   const Model& model() const { return *model_; }
   const StepOptions& options() const { return options_; }
   const ContactWorld& world() const { return *world_; }
   const std::vector<Contact>& contacts() const { return workspace_.contacts(); }  // at the end of the last step
+  const std::vector<Event>& events() const { return workspace_.events(); }        // of `event`: during the last step
   const State& state() const { return state_; }
   Control& control() { return control_; }
   const Control& control() const { return control_; }
@@ -28,7 +38,11 @@ class Simulation {
   [[nodiscard]] StepReport step();           // advances by options().dt
   [[nodiscard]] StepReport step(double dt);  // advances by dt [s] instead, e.g. to end exactly on time
 
-  Pose frame_pose(std::string_view name) const;  // X_WF of a frame or body at the current state
+  // Of a frame, a body or "world" at the current state. Throws InputError that names the nearest known name.
+  Pose frame_pose(std::string_view name) const;  // X_WF
+  FrameVelocity frame_velocity(std::string_view name) const;
+  // Of a body. Throws InputError likewise.
+  ContactLoad contact_force(std::string_view body) const;
 
  private:
   std::unique_ptr<const Model> model_;         // at a fixed address: the workspace refers to it

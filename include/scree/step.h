@@ -13,6 +13,9 @@
 
 namespace scree {
 
+// Users choose from six: pbd_nmdp2 (accurate, the default), pbfd_coulomb (fast), pbfd_coulomb2 (fast, second order),
+// event (rigid, impacts at their times), ne_lcp (rigid, the baseline), rk4 (reference without contact). The others are
+// those of the papers.
 enum class IntegratorType {
   pbd,  // position-based backward Euler, first order, stable at large steps; theory (4.1)
   ne,   // Newton-Euler backward Euler in body velocities, first order; theory (7.2)
@@ -38,7 +41,9 @@ enum class IntegratorType {
 bool knows_contact(IntegratorType type);
 bool estimates_error(IntegratorType type);
 bool uses_smooth_contact(IntegratorType type);  // ContactWorld::smooth in place of ContactWorld::law
-void check_accuracy(IntegratorType type);       // throws InputError if it does not, names those that do
+// What scenes and simulations take where none is named: pbd_nmdp2, where the contact law has no derivative pbd_zonmdp.
+IntegratorType default_integrator(const ContactWorld& world);
+void check_accuracy(IntegratorType type);  // throws InputError if it does not, names those that do
 // Throws InputError if the integrator knows no contact, or needs the derivative of the law and the law offers none.
 void check_contact(IntegratorType type, const ContactLaw& law);
 // Throws InputError if a point is deeper in the ground than `event` goes: it lets nothing out.
@@ -69,17 +74,20 @@ enum class Optimizer {
 const char* optimizer_name(Optimizer optimizer);
 Optimizer optimizer_from_name(std::string_view name);  // throws InputError that lists the names
 const char* integrator_name(IntegratorType type);
-std::string integrator_names();                              // all of them: "pbd, ne, ..."
+std::vector<IntegratorType> integrators();                   // all of them, those users choose from first
+std::string integrator_names();                              // likewise: "pbd-nmdp2, ..."
 IntegratorType integrator_from_name(std::string_view name);  // throws InputError that lists the names
 
 struct StepOptions {
-  IntegratorType integrator = IntegratorType::pbd;  // for models in the air; scenes take pbd-nmdp2
-  double dt = 0.01;                                 // > 0 [s], at most 10
-  Vec3 gravity = Vec3(0, 0, -9.81);                 // [m/s^2]
-  double tolerance = 1e-8;  // > 0 [m/s^2, rad/s^2], largest unbalanced acceleration a step may leave
-  int max_iterations = 50;  // >= 1, Newton iterations before the step is halved; of lbfgs 20 times as many
-  int max_halvings = 12;    // >= 0, how often one step may be halved: smallest substep dt / 2^n
-  double max_turn = 0.5;    // in (0, 1] [rad], a body predicted to turn more in one substep: halve it first
+  // As in scenes. Simulation takes pbd_zonmdp in place of pbd_nmdp2 where the contact law has no derivative; to have
+  // the zeroth order everywhere, name it.
+  IntegratorType integrator = IntegratorType::pbd_nmdp2;
+  double dt = 0.01;                  // > 0 [s], at most 10
+  Vec3 gravity = Vec3(0, 0, -9.81);  // [m/s^2]
+  double tolerance = 1e-8;           // > 0 [m/s^2, rad/s^2], largest unbalanced acceleration a step may leave
+  int max_iterations = 50;           // >= 1, Newton iterations before the step is halved; of lbfgs 20 times as many
+  int max_halvings = 12;             // >= 0, how often one step may be halved: smallest substep dt / 2^n
+  double max_turn = 0.5;             // in (0, 1] [rad], a body predicted to turn more in one substep: halve it first
   // Integrators that estimate their error (ne-nmdp2, pbd-nmdp2):
   double accuracy = 3e-5;  // in [0, 1] [m], largest estimated error of a substep, root mean square over the mass of any
                            // body, theory (9.7); a substep that exceeds it is halved. 0: whatever dt leads to
@@ -144,9 +152,9 @@ class StepWorkspace {
   const std::vector<Event>& events() const;
   void set_impact_resolver(ImpactResolver resolver);  // of `event`; empty: resolve_impact with the world's options
   struct Impl;
-  Impl& impl() { return *impl_; }
 
  private:
+  friend struct WorkspaceAccess;  // the library's own (src/integrators/workspace.h)
   std::unique_ptr<Impl> impl_;
 };
 

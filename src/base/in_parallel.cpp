@@ -4,6 +4,9 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
+#include <algorithm>
+#include <thread>
+
 #if defined(__SANITIZE_THREAD__)
 #include <sanitizer/tsan_interface.h>
 #elif defined(__has_feature)
@@ -31,7 +34,13 @@ struct Handover {
 
 }  // namespace
 
+int thread_count(int threads) {
+  constexpr unsigned kMost = 1024;  // as options may ask for
+  return threads > 0 ? threads : static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, kMost));
+}
+
 void in_parallel(int threads, const std::function<void()>& work) {
+  threads = thread_count(threads);
   // Without the control there would be no more threads than processors.
   const tbb::global_control control(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(threads));
   tbb::task_arena arena(threads);

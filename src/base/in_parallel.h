@@ -9,4 +9,7 @@ namespace scree {
 // of one of them is thrown here.
 void in_parallel(int threads, const std::function<void()>& work);
 
+// What options ask for: themselves, of 0 as many as this machine has.
+int thread_count(int threads);
+
 }  // namespace scree

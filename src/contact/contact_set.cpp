@@ -19,7 +19,7 @@ constexpr double kSlow = 0.01;     // [m/s] out of the ground: rises by 5 microm
 
 ContactSet::ContactSet(const Model& model, const ContactWorld& world)
     : model_(model),
-      tree_(model.tree()),
+      tree_(tree_of(model)),
       world_(world),
       pairs_(model, world),
       used_(moves_in_plane(model, world.environment) ? world.law->vertices_in_plane() : std::vector<int>{}),

@@ -13,7 +13,7 @@ ContactFrame contact_frame(const V3<double>& n) {
   return {t1, cross(n, t1), -along / length};
 }
 
-Pairs::Pairs(const Model& model, const ContactWorld& world) : tree_(model.tree()), world_(world) {
+Pairs::Pairs(const Model& model, const ContactWorld& world) : tree_(tree_of(model)), world_(world) {
   const int points = static_cast<int>(world.points.size()),
             solids = static_cast<int>(world.environment.solids().size());
   pairs_.reserve(world.pair_count());
@@ -40,7 +40,7 @@ double share_of_weight(const Model& model, size_t points, double gravity) {
 
 bool moves_in_plane(const Model& model, const Environment& environment) {
   constexpr double kRounding = 1e-12;
-  const Tree& tree = model.tree();
+  const Tree& tree = tree_of(model);
   Kinematics<double> kin(tree);
   const Eigen::VectorXd q = model.neutral_position(), rest = Eigen::VectorXd::Zero(model.nv());
   forward_kinematics(tree, q.data(), rest.data(), kin);

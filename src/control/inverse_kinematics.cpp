@@ -38,7 +38,7 @@ class Search {
  public:
   Search(const Model& model, const Eigen::VectorXd& reference, const std::vector<PointTarget>& targets,
          const std::vector<BodyIndex>& frozen)
-      : tree_(model.tree()), targets_(targets), kin_(tree_), inertia_(tree_), zero_(Eigen::VectorXd::Zero(tree_.nv)) {
+      : tree_(tree_of(model)), targets_(targets), kin_(tree_), inertia_(tree_), zero_(Eigen::VectorXd::Zero(tree_.nv)) {
     kin_.origin = root_position(tree_, reference.data());
     forward_kinematics(tree_, reference.data(), zero_.data(), kin_);
     inertia_.target_R = kin_.R;

@@ -30,7 +30,7 @@ class Discretisation {
  public:
   explicit Discretisation(const Model& model)
       : model_(model),
-        tree_(model.tree()),
+        tree_(tree_of(model)),
         trial_(tree_),
         delta_(Eigen::VectorXd::Zero(model.nv())),
         rest_(delta_),

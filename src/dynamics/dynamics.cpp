@@ -2,12 +2,13 @@
 
 #include "dynamics/dynamics_impl.h"
 #include "math/eigen.h"
+#include "scree/kinematics.h"
 
 namespace scree {
 
 Dynamics::Impl::Impl(const Model& m)
     : model(m),
-      tree(m.tree()),
+      tree(tree_of(m)),
       kinematics(tree),
       pass(tree),
       articulated(tree),
@@ -106,6 +107,16 @@ void Dynamics::frame_jacobian(const Frame& frame, Eigen::Ref<Eigen::Matrix<doubl
     const Twist<double>& xi = d.kinematics.xi[static_cast<size_t>(a)];
     J.col(a) << to_eigen(xi.w), to_eigen(xi.v + cross(xi.w, p));
   }
+}
+
+FrameVelocity frame_velocity(const Model& model, const Eigen::VectorXd& q, const Eigen::VectorXd& v,
+                             const Frame& frame) {
+  Dynamics dynamics(model);
+  dynamics.set_position(q);
+  Eigen::Matrix<double, 6, Eigen::Dynamic> J(6, model.nv());
+  dynamics.frame_jacobian(frame, J);
+  const Eigen::Matrix<double, 6, 1> motion = J * v;
+  return {motion.head<3>(), motion.tail<3>()};
 }
 
 const std::vector<Twist<double>>& Dynamics::Impl::body_twists(const double* v) {

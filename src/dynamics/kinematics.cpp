@@ -35,7 +35,7 @@ namespace {
 
 // Poses at q in true world coordinates.
 Kinematics<double> kinematics_at(const Model& model, const Eigen::VectorXd& q) {
-  const Tree& tree = model.tree();
+  const Tree& tree = tree_of(model);
   Kinematics<double> kinematics(tree);
   const std::vector<double> zero(static_cast<size_t>(tree.nv));
   forward_kinematics(tree, q.data(), zero.data(), kinematics);
@@ -60,13 +60,13 @@ Pose frame_pose(const Model& model, const Eigen::VectorXd& q, const Frame& frame
 Eigen::VectorXd integrate_position(const Model& model, const Eigen::VectorXd& q, const Eigen::VectorXd& v, double h) {
   Eigen::VectorXd result = q;
   const Eigen::VectorXd delta = h * v;
-  apply_displacement(model.tree(), delta.data(), result.data());
+  apply_displacement(tree_of(model), delta.data(), result.data());
   return result;
 }
 
 Eigen::VectorXd position_difference(const Model& model, const Eigen::VectorXd& q0, const Eigen::VectorXd& q1) {
   Eigen::VectorXd v(model.nv());
-  for (const Node& node : model.tree().nodes) {
+  for (const Node& node : tree_of(model).nodes) {
     const bool chart = has_chart(node);
     const int translations = chart ? node.nv - 3 : node.nv;
     for (int k = 0; k < translations; ++k) v(node.v_index + k) = q1(node.q_index + k) - q0(node.q_index + k);

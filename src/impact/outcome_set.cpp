@@ -101,7 +101,7 @@ class Sampling {
 
   template <class Body> void in_parallel(long tasks, Body&& body) {
     std::atomic<long> next = 0;
-    scree::in_parallel(options_.threads, [&] {
+    scree::in_parallel(thread_count(options_.threads), [&] {
       Explorer explorer(system_, options_, setup_.step, setup_.closing);
       for (long task = next++; task < tasks && !stopped_; task = next++) body(explorer, task);
     });
@@ -373,7 +373,7 @@ void OutcomeOptions::validate(const ImpactProblem& problem) const {
   if (!(closing >= 0 && closing <= 1e30)) fail("closing", closing, "a number >= 0");
   if (friction_directions < 3 || friction_directions > 64) fail("friction_directions", friction_directions, "3 to 64");
   if (!(separated >= 1e-14 && separated <= 1e-3)) fail("separated", separated, "a number in [1e-14, 1e-3]");
-  if (threads < 1 || threads > 1024) fail("threads", threads, "1 to 1024");
+  if (threads < 0 || threads > 1024) fail("threads", threads, "0 to 1024");
   if (paths < 0) fail("paths", paths, "at least 0");
   if (directions.size() > 0 && directions.cols() != problem.dofs())
     fail("directions", directions.cols(), fmt::format("{} columns, one a dof", problem.dofs()));

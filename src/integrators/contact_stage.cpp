@@ -313,7 +313,7 @@ bool descend(Stage& s, SubstepResult& result) {
   }
   evaluate(s, ws.delta, c.w, ws.gradient);  // the last try may have been another pose
   result.residual = residual_of(ws.gradient, tolerance(s), ws).largest;
-  return within_chart(ws.model.tree(), s.dynamics.trial());
+  return within_chart(tree_of(ws.model), s.dynamics.trial());
 }
 
 // --- Newton's method
@@ -372,7 +372,7 @@ bool model_of_forces(Stage& s, bool symmetric) {
     if (s.options.dissipation == Dissipation::total)
       s.dynamics.kinetic_hessian(ws.jacobian.data(), ws.gauss_newton.data());
     const Eigen::MatrixXd& metric = s.options.dissipation == Dissipation::total ? ws.gauss_newton : c.metric;
-    multiply_by_tree_matrix(ws.model.tree(), metric, Y.data(), columns, c.KY().data());
+    multiply_by_tree_matrix(tree_of(ws.model), metric, Y.data(), columns, c.KY().data());
     multiply_transposed(Y.data(), c.KY().data(), ws.model.nv(), columns, S);
   }
   for (int x = 0; x < count; ++x)
@@ -445,7 +445,7 @@ bool iterate(Stage& s, SubstepResult& result) {
     if (!std::isfinite(residual.largest)) return false;
     if (residual.small && c.set.active().empty()) {  // no forces to choose
       result.optimality = 0;
-      return (k == 0 || kinetic_energy(s) <= most) && within_chart(ws.model.tree(), s.dynamics.trial());
+      return (k == 0 || kinetic_energy(s) <= most) && within_chart(tree_of(ws.model), s.dynamics.trial());
     }
     const bool symmetric = s.dynamics.symmetric() && c.set.active().empty();
     differentiate(s, c.w, !symmetric);
@@ -467,7 +467,7 @@ bool iterate(Stage& s, SubstepResult& result) {
     if (k == 0)  // without contact forces K would be this; another branch of G = 0 has far more
       most = kSameBranch * (K - g.dot(w) + 0.5 * w.dot(Qw)) + kGap;
     if (residual.small && gap <= largest_gap(s, K))
-      return K <= most && within_chart(ws.model.tree(), s.dynamics.trial());
+      return K <= most && within_chart(tree_of(ws.model), s.dynamics.trial());
     if (k == kMostIterations) return false;
     ++result.iterations;
     ++result.outer;

@@ -26,6 +26,7 @@
 #include <cmath>
 
 #include "integrators/residual.h"
+#include "integrators/traits.h"
 #include "scree/error.h"
 #include "scree/kinematics.h"
 
@@ -114,11 +115,8 @@ class Differentiator {
     MatrixXd J, B, metric;
   };
 
-  bool two_stages() const { return estimates_error(options_.integrator); }
-  bool on_poses() const {
-    return options_.integrator == IntegratorType::pbd || options_.integrator == IntegratorType::pbd_nmdp ||
-           options_.integrator == IntegratorType::pbd_nmdp2;
-  }
+  bool two_stages() const { return traits(options_.integrator).stages == 2; }
+  bool on_poses() const { return traits(options_.integrator).inertia == Inertia::poses; }
   Discretisation& dynamics() {
     if (on_poses()) return position_based_;
     return newton_euler_;
@@ -163,7 +161,8 @@ class Differentiator {
     moved_.v += step * by_v_.col(c);
     for (size_t i = 0; i < moved_.contact_loads.size(); ++i)
       moved_.contact_loads[i] += step * by_loads_(static_cast<Index>(i), c);
-    for (size_t i = 0; i < moved_.body_rates.size(); ++i)
+    // A first substep may have rates that another integrator left, which depend on nothing here.
+    for (size_t i = 0; i < std::min(moved_.body_rates.size(), by_rates_.size()); ++i)
       moved_.body_rates[i] += step * Eigen::Map<const Mat34>(by_rates_[i].col(c).data());
     world_.law = law_;
     if (const int k = static_cast<int>(c - law_at_); k >= 0 && step != 0)
@@ -501,23 +500,20 @@ class Differentiator {
 };
 
 void check(const StepOptions& options, const State& state) {
-  switch (options.integrator) {
-    case IntegratorType::ne:
-    case IntegratorType::ne_nmdp:
-    case IntegratorType::ne_nmdp2:
-    case IntegratorType::pbd_nmdp2:
+  switch (traits(options.integrator).derivatives) {
+    case HasDerivatives::yes:
       return;
-    case IntegratorType::pbd:
-    case IntegratorType::pbd_nmdp:
+    case HasDerivatives::without_history:
       if (state.body_rates.empty()) return;
       throw InputError(fmt::format(
           "derivatives: integrator \"{}\" and a state with the body_rates of an earlier step, expected a state without "
-          "(the step would depend on more than q and v), or ne-nmdp, ne-nmdp2, pbd-nmdp2",
-          integrator_name(options.integrator)));
-    default:
+          "(the step would depend on more than q and v), or one of: {}",
+          integrator_name(options.integrator),
+          names_of_integrators([](const auto& row) { return row.derivatives == HasDerivatives::yes; })));
+    case HasDerivatives::no:
       throw InputError(fmt::format(
-          "derivatives: integrator \"{}\" has none, expected one of: ne, pbd, ne-nmdp, pbd-nmdp, ne-nmdp2, pbd-nmdp2",
-          integrator_name(options.integrator)));
+          "derivatives: integrator \"{}\" has none, expected one of: {}", integrator_name(options.integrator),
+          names_of_integrators([](const auto& row) { return row.derivatives != HasDerivatives::no; })));
   }
 }
 
@@ -526,7 +522,7 @@ void check(const StepOptions& options, const State& state) {
 StepReport step_with_derivatives(const Model& model, const Control& control, const StepOptions& options, State& state,
                                  StepWorkspace& workspace, StepDerivatives& derivatives) {
   check(options, state);
-  StepWorkspace::Impl& ws = workspace.impl();
+  StepWorkspace::Impl& ws = WorkspaceAccess::impl(workspace);
   derivatives.valid = false;
   derivatives.margin = 0;
   Differentiator differentiator(model, control, options, state, ws);

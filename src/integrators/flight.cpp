@@ -29,7 +29,7 @@ constexpr double kError[kStages] = {71.0 / 57600,      0,          -71.0 / 16695
 double fly(const Control& control, const StepOptions& options, double h, const State& state, StepWorkspace::Impl& ws,
            State& end, double& work) {
   EventScratch& c = ws.event;
-  const Tree& tree = ws.model.tree();
+  const Tree& tree = tree_of(ws.model);
   work = 0;
   for (int stage = 0; stage < kStages; ++stage) {
     end.q = state.q;

@@ -16,7 +16,7 @@ FrictionSolver::FrictionSolver(const Model& model, const ContactWorld& world)
       setup_(make_lane_setup(model, world)),
       stage_(setup_),
       n_(static_cast<size_t>(model.nv())),
-      cholesky_(model.tree().dof_parent) {
+      cholesky_(tree_of(model).dof_parent) {
   for (std::vector<double>* x :
        {&from_.delta, &from_.gradient, &trial_, &step_, &scale_, &by_depth_, &by_slip_, &by_side_})
     x->assign(n_, 0);

@@ -3,7 +3,7 @@
 //   separating   dt = ds, contact-free, by Runge-Kutta, up to where a gap closes                      theory (16.3)
 //   colliding    dt = 0, an increment of impulse (14.3) with allowances p_i ds, sum p_i = 1           theory (16.4)
 //   boundary     dt + |Lambda_n|_1 = ds, as one complementarity problem with dt an unknown            theory (16.6)
-#include "scree/inclusion.h"
+#include "scree/research/inclusion.h"
 
 #include <fmt/format.h>
 
@@ -148,7 +148,7 @@ struct Inclusion::Impl {
     for (int stage = 0; stage < 4; ++stage) {
       const Eigen::VectorXd q = start.q + h * kNode[stage] * qdot, v = start.v + h * kNode[stage] * vdot;
       qdot.resize(model.nq());
-      position_rate(model.tree(), q.data(), v.data(), qdot.data());
+      position_rate(tree_of(model), q.data(), v.data(), qdot.data());
       if (!acceleration(time + h * kNode[stage], q, v, vdot)) return false;
       end.q += h * kWeight[stage] * qdot;
       end.v += h * kWeight[stage] * vdot;

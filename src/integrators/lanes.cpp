@@ -6,6 +6,7 @@
 #include "contact/pairs.h"
 #include "dynamics/kinematics.h"
 #include "integrators/lockstep.h"
+#include "integrators/traits.h"
 #include "math/eigen.h"
 
 namespace scree {
@@ -48,7 +49,7 @@ std::unique_ptr<LaneMachine> make_lanes(int lanes, const LaneSetup& setup) {
 
 LaneSetup make_lane_setup(const Model& model, const ContactWorld& world) {
   LaneSetup setup{};
-  setup.tree = &model.tree();
+  setup.tree = &tree_of(model);
   for (const Joint& joint : model.joints()) {
     const JointLimits& l = joint.limits;
     setup.joints.push_back({joint.q_index, joint.v_index, velocity_count(joint.type), joint.type == JointType::ball,
@@ -69,16 +70,13 @@ LaneSetup make_lane_setup(const Model& model, const ContactWorld& world) {
 }
 
 void update_setup(const StepOptions& options, const ContactWorld& world, LaneSetup& setup) {
-  using enum IntegratorType;
-  const IntegratorType type = options.integrator;
-  setup.law.friction = type == pbd_friction || type == pbd_friction2 ? FrictionLaw::energy
-                       : type == pbfd || type == pbfd2               ? FrictionLaw::viscous
-                                                                     : FrictionLaw::coulomb;
+  const IntegratorTraits& row = traits(options.integrator);
+  setup.law.friction = row.friction.value_or(FrictionLaw::coulomb);
   setup.law.printed = world.smooth.form == SmoothContactOptions::Form::printed;
   setup.law.alpha = world.smooth.normal_exponent;
   setup.law.beta = world.smooth.slip_exponent;
   setup.law.gamma = world.smooth.depth_exponent;
-  setup.two_stages = type >= pbd_friction2;
+  setup.two_stages = row.stages == 2;
   setup.gravity = to_v3(options.gravity);
   setup.tolerance = options.tolerance;
   setup.max_iterations = options.max_iterations;
@@ -147,7 +145,7 @@ void ModelLaneHost::ball_joint(int joint, const BallControl& c, double& value, d
                         H, 3);
 }
 
-void ModelLaneHost::displace(const double* delta, double* q) { apply_displacement(model_.tree(), delta, q); }
+void ModelLaneHost::displace(const double* delta, double* q) { apply_displacement(tree_of(model_), delta, q); }
 
 // Minimises 1/2 |W^(1/2) (r + J x)|^2 + damping/2 sum D_a x_a^2, D the diagonal of J^T W J.             theory (11.11)
 void ModelLaneHost::damp(int lane, const double* jacobian, const double* residual, const double* weights) {

@@ -58,7 +58,7 @@ bool LastingStep::solve_step(double h, SubstepResult& result) {
   c_.middle.q = state_.q;
   c_.middle.v = state_.v;
   ws_.direction = 0.5 * h * state_.v;
-  apply_displacement(ws_.model.tree(), ws_.direction.data(), c_.middle.q.data());
+  apply_displacement(tree_of(ws_.model), ws_.direction.data(), c_.middle.q.data());
   const double at = options_.explicit_pd ? state_.time + 0.5 * h : state_.time + h;
   const Control& control = ws_.control_at(control_, at);
   if (!solve_lasting(c_.lasting, control, options_, h, c_.middle, ws_, result)) return false;
@@ -105,7 +105,7 @@ void LastingStep::set_end(double h) {
   c_.trial.q = c_.middle.q;
   c_.trial.v = ws_.delta / h;
   ws_.direction = 0.5 * ws_.delta;
-  apply_displacement(ws_.model.tree(), ws_.direction.data(), c_.trial.q.data());
+  apply_displacement(tree_of(ws_.model), ws_.direction.data(), c_.trial.q.data());
 }
 
 // Forces of the step just solved; which contacts bore one.
@@ -211,7 +211,7 @@ bool LastingStep::displace(Eigen::VectorXd& q, double sign, bool one_sided) {
     return false;
   ws_.direction.noalias() = sign * c_.Y(nv, m) * c_.impulse.head(m);
   if (!(ws_.direction.array().abs() < 1).all()) return false;  // [m, rad] not a correction
-  apply_displacement(ws_.model.tree(), ws_.direction.data(), q.data());
+  apply_displacement(tree_of(ws_.model), ws_.direction.data(), q.data());
   return true;
 }
 

@@ -49,7 +49,7 @@ const Eigen::MatrixXd& solve_linearised(const Control& control, const StepOption
   } else {
     ws.find_joint_hessian(control, linearised_stage(state, h, ws), ws.zero.data(), ws.gradient.data());
     for (int a = 0; a < model.nv(); ++a) {  // rotor inertia is in M already
-      const double armature = model.tree().armature[static_cast<size_t>(a)];
+      const double armature = tree_of(model).armature[static_cast<size_t>(a)];
       ws.gradient(a) += armature * state.v(a) / h;
       ws.joint_hessian(a, a) -= armature / (h * h);
     }
@@ -120,7 +120,7 @@ SubstepResult substep_mdp(const Control& control, const StepOptions& options, do
     ws.contact.set.report(ws.newton_euler.trial(), ws.contact.w, ws.contacts);
     ws.contact.set.store(ws.contact.w, state);
   }
-  apply_displacement(ws.model.tree(), ws.delta.data(), state.q.data());
+  apply_displacement(tree_of(ws.model), ws.delta.data(), state.q.data());
   state.v = ws.delta / h;
   state.body_rates.clear();
   result.converged = true;

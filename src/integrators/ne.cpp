@@ -66,7 +66,7 @@ SubstepResult substep_ne(const Control& control, const StepOptions& options, dou
     if (!accepted) return result;
     if (!residual.small) evaluate_jacobian(control, h, ws);
   }
-  if (!within_chart(ws.model.tree(), ws.newton_euler.trial())) return result;
+  if (!within_chart(tree_of(ws.model), ws.newton_euler.trial())) return result;
 
   if (!ws.newton_euler.accept(state)) return result;
   result.residual = residual.largest;

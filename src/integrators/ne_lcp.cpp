@@ -299,7 +299,7 @@ SubstepResult substep_lcp(const Control& control, const StepOptions& options, do
   } else {
     result.residual = 0;
   }
-  apply_displacement(ws.model.tree(), ws.delta.data(), state.q.data());
+  apply_displacement(tree_of(ws.model), ws.delta.data(), state.q.data());
   state.v = ws.delta / h;
   state.body_rates.clear();
   state.contact_weights.clear();  // of other integrators

@@ -75,7 +75,7 @@ SubstepResult substep_nmdp2(Discretisation& dynamics, const Control& control, co
   // Local error: the step's quadrature of the rates against the one of third order.                      theory (9.7)
   constexpr double kShare = 1 / (6 * kGamma * (1 - kGamma)) - (1 - kGamma);
   dynamics.rate_defect(ws.rate_defect);
-  result.error = kErrorScale * h * kShare * largest_displacement(ws.model.tree(), ws.rate_defect);
+  result.error = kErrorScale * h * kShare * largest_displacement(tree_of(ws.model), ws.rate_defect);
   if (ws.accuracy > 0 && !(result.error <= ws.accuracy)) {
     result.inaccurate = true;
     return result;

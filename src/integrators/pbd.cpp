@@ -81,7 +81,7 @@ SubstepResult substep_pbd(const Control& control, const StepOptions& options, do
     if (!accepted) return result;
     if (!residual.small) evaluate_hessian(control, h, ws);
   }
-  if (!within_chart(ws.model.tree(), ws.position_based.trial())) return result;
+  if (!within_chart(tree_of(ws.model), ws.position_based.trial())) return result;
 
   if (!ws.position_based.accept(state)) return result;
   result.residual = residual.largest;

@@ -7,7 +7,7 @@
 namespace scree {
 
 void set_residual_scale(Discretisation& stage, double h, StepWorkspace::Impl& ws) {
-  const Tree& tree = ws.model.tree();
+  const Tree& tree = tree_of(ws.model);
   double reach = 0;  // [m] size of the robot about the origin of the recursion
   for (const V3<double>& p : stage.trial().p) reach = std::max(reach, dot(p, p));
   reach = std::sqrt(reach);

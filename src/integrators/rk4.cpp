@@ -30,7 +30,7 @@ SubstepResult substep_rk4(const Control& control, const StepOptions& options, do
                           StepWorkspace::Impl& ws) {
   constexpr double kStageTime[] = {0, 0.5, 0.5, 1};
   constexpr double kStageWeight[] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
-  const Tree& tree = ws.model.tree();
+  const Tree& tree = tree_of(ws.model);
   for (int stage = 0; stage < 4; ++stage) {
     ws.q_stage = state.q;
     ws.v_stage = state.v;

@@ -8,17 +8,13 @@
 #include <cstdint>
 #include <iterator>
 
+#include "integrators/traits.h"
 #include "integrators/workspace.h"
 #include "math/polygon.h"
 #include "scree/error.h"
 
 namespace scree {
 namespace {
-
-constexpr const char* kIntegratorNames[] = {
-    "pbd",      "ne",           "rk4",    "ne-mdp", "ne-nmdp",      "ne-zonmdp", "pbd-nmdp",     "pbd-zonmdp",
-    "ne-nmdp2", "pbd-nmdp2",    "ne-lcp", "event",  "pbd-friction", "pbfd",      "pbfd-coulomb", "pbd-friction2",
-    "pbfd2",    "pbfd-coulomb2"};  // in the order of IntegratorType
 
 constexpr const char* kOptimizerNames[] = {"jtj-lm", "lm", "lbfgs"};  // in the order of Optimizer
 
@@ -56,56 +52,36 @@ int first_level(const StepOptions& options, double last_step) {
 SubstepResult substep(const Control& control, const StepOptions& options, double h, State& state,
                       StepWorkspace::Impl& ws) {
   const Control& at_end = ws.control_at(control, state.time + h);
-  const bool contact = ws.has_contact();
-  switch (options.integrator) {
-    case IntegratorType::pbd:
-      return substep_pbd(at_end, options, h, state, ws);
-    case IntegratorType::ne:
-      return substep_ne(at_end, options, h, state, ws);
-    case IntegratorType::rk4:
+  const IntegratorTraits& row = traits(options.integrator);
+  const bool on_poses = row.inertia == Inertia::poses;
+  Discretisation& dynamics =
+      on_poses ? static_cast<Discretisation&>(ws.position_based) : static_cast<Discretisation&>(ws.newton_euler);
+  const auto backward_euler = [&] {
+    return on_poses ? substep_pbd(at_end, options, h, state, ws) : substep_ne(at_end, options, h, state, ws);
+  };
+  switch (row.scheme) {
+    case Scheme::backward_euler:
+      return backward_euler();
+    case Scheme::runge_kutta:
       return substep_rk4(control, options, h, state, ws);
-    case IntegratorType::ne_mdp:
+    case Scheme::mdp:
       return substep_mdp(options.explicit_pd ? ws.control_at(control, state.time) : at_end, options, h, state, ws);
-    case IntegratorType::ne_nmdp:
-    case IntegratorType::ne_zonmdp:
-      return contact ? substep_nmdp(ws.newton_euler, options.integrator == IntegratorType::ne_nmdp, at_end, options, h,
-                                    state, ws)
-                     : substep_ne(at_end, options, h, state, ws);
-    case IntegratorType::pbd_nmdp:
-    case IntegratorType::pbd_zonmdp:
-      return contact ? substep_nmdp(ws.position_based, options.integrator == IntegratorType::pbd_nmdp, at_end, options,
-                                    h, state, ws)
-                     : substep_pbd(at_end, options, h, state, ws);
-    case IntegratorType::ne_nmdp2:
-      return substep_nmdp2(ws.newton_euler, control, options, h, state, ws);
-    case IntegratorType::pbd_nmdp2:
-      return substep_nmdp2(ws.position_based, control, options, h, state, ws);
-    case IntegratorType::ne_lcp:
+    case Scheme::nmdp:
+      return ws.has_contact() ? substep_nmdp(dynamics, row.law_derivative, at_end, options, h, state, ws)
+                              : backward_euler();
+    case Scheme::nmdp2:
+      return substep_nmdp2(dynamics, control, options, h, state, ws);
+    case Scheme::lcp:
       return substep_lcp(options.explicit_pd ? ws.control_at(control, state.time) : at_end, options, h, state, ws);
-    case IntegratorType::event:  // has its own loop
+    case Scheme::events:  // has its own loop
       return {};
-    case IntegratorType::pbd_friction:
-    case IntegratorType::pbfd:
-    case IntegratorType::pbfd_coulomb:
-    case IntegratorType::pbd_friction2:
-    case IntegratorType::pbfd2:
-    case IntegratorType::pbfd_coulomb2:
+    case Scheme::friction:
       return substep_friction(control, options, h, state, ws);
   }
   return {};
 }
 
 }  // namespace
-
-const char* integrator_name(IntegratorType type) { return kIntegratorNames[static_cast<int>(type)]; }
-
-std::string integrator_names() { return fmt::format("{}", fmt::join(kIntegratorNames, ", ")); }
-
-IntegratorType integrator_from_name(std::string_view name) {
-  for (size_t k = 0; k < std::size(kIntegratorNames); ++k)
-    if (name == kIntegratorNames[k]) return static_cast<IntegratorType>(k);
-  throw InputError(fmt::format("integrator \"{}\" is unknown, expected one of: {}", name, integrator_names()));
-}
 
 const char* dissipation_name(Dissipation dissipation) { return kDissipationNames[static_cast<int>(dissipation)]; }
 
@@ -140,16 +116,12 @@ const char* step_status_name(StepStatus status) {
 
 namespace {
 
-bool from_energy(IntegratorType type) {
-  return type == IntegratorType::pbd_friction || type == IntegratorType::pbd_friction2;
-}
-
 // The exact Hessian of 1/2 |R|^2 holds third derivatives.                                               theory (11.12)
 void check_optimizer(const StepOptions& options) {
-  if (options.optimizer == Optimizer::lm && uses_smooth_contact(options.integrator) && !from_energy(options.integrator))
-    throw InputError(
-        fmt::format("step: optimizer is lm, expected jtj-lm or lbfgs with integrator \"{}\", which minimises 1/2 |R|^2",
-                    integrator_name(options.integrator)));
+  const IntegratorTraits& row = traits(options.integrator);
+  if (options.optimizer == Optimizer::lm && row.contact == ContactKind::smooth && !row.from_energy())
+    throw InputError(fmt::format(
+        "step: optimizer is lm, expected jtj-lm or lbfgs with integrator \"{}\", which minimises 1/2 |R|^2", row.name));
 }
 
 }  // namespace
@@ -189,16 +161,16 @@ StepWorkspace::Impl::Impl(const Model& m, const ContactWorld& w)
       jacobian(Eigen::MatrixXd::Zero(m.nv(), m.nv())),
       gauss_newton(jacobian),
       joint_hessian(jacobian),
-      cholesky(m.tree().dof_parent),
+      cholesky(tree_of(m).dof_parent),
       lu(m.nv()),
-      tree_lu(m.tree().dof_parent),
+      tree_lu(tree_of(m).dof_parent),
       sides(static_cast<size_t>(m.nv()), 0),
       zero(Eigen::VectorXd::Zero(m.nv())),
       contact(m, w),
       event(m, w),
       moving_control(m),
       unwanted(m.nv()),
-      rate_defect(m.tree().nodes.size()),
+      rate_defect(tree_of(m).nodes.size()),
       q_stage(m.nq()),
       v_stage(m.nv()),
       force(m.nv()),
@@ -312,34 +284,6 @@ void StepWorkspace::Impl::poison() {
   v_rate.setConstant(std::numeric_limits<double>::quiet_NaN());
 }
 
-bool knows_contact(IntegratorType type) { return type >= IntegratorType::ne_mdp; }
-bool estimates_error(IntegratorType type) {
-  return type == IntegratorType::ne_nmdp2 || type == IntegratorType::pbd_nmdp2;
-}
-bool uses_smooth_contact(IntegratorType type) { return type >= IntegratorType::pbd_friction; }
-
-void check_accuracy(IntegratorType type) {
-  if (!estimates_error(type))
-    throw InputError(
-        fmt::format("integrator \"{}\" does not estimate its error, which accuracy asks for, expected one of: {}",
-                    integrator_name(type), "ne-nmdp2, pbd-nmdp2"));
-}
-
-void check_contact(IntegratorType type, const ContactLaw& law) {
-  if (!knows_contact(type))
-    throw InputError(fmt::format("integrator \"{}\" knows no contact, expected one of: {}", integrator_name(type),
-                                 fmt::join(std::begin(kIntegratorNames) + static_cast<int>(IntegratorType::ne_mdp),
-                                           std::end(kIntegratorNames), ", ")));
-  if (law.differentiable() || uses_smooth_contact(type) || type == IntegratorType::ne_mdp ||
-      type == IntegratorType::ne_lcp || type == IntegratorType::event || type == IntegratorType::ne_zonmdp ||
-      type == IntegratorType::pbd_zonmdp)
-    return;
-  throw InputError(
-      fmt::format("integrator \"{}\" needs the derivative of the contact law, which this law does not offer, expected "
-                  "one of: ne-zonmdp, pbd-zonmdp, ne-mdp",
-                  integrator_name(type)));
-}
-
 StepWorkspace::StepWorkspace(const Model& model) : StepWorkspace(model, no_contact()) {}
 StepWorkspace::StepWorkspace(const Model& model, const ContactWorld& world)
     : impl_(std::make_unique<Impl>(model, world)) {}
@@ -357,7 +301,7 @@ namespace {
 // history in `state` carries the true size of the last substep. With `once` the first substep ends the step.
 StepReport take_steps([[maybe_unused]] const Model& model, const Control& control, const StepOptions& options,
                       bool once, State& state, StepWorkspace& workspace) {
-  StepWorkspace::Impl& ws = workspace.impl();
+  StepWorkspace::Impl& ws = WorkspaceAccess::impl(workspace);
   assert(&model == &ws.model);
   if (ws.has_contact()) check_contact(options.integrator, *ws.world.law);
   check_optimizer(options);
@@ -372,9 +316,9 @@ StepReport take_steps([[maybe_unused]] const Model& model, const Control& contro
 
   const std::int64_t whole = std::int64_t{1} << options.max_halvings;  // the step in units of its smallest substep
   const bool controlled = estimates_error(options.integrator) && options.accuracy > 0;
-  // Linear steps are not shortened for turning, so that their own largest stable step can be seen.
-  const bool linear = options.integrator == IntegratorType::ne_mdp || options.integrator == IntegratorType::ne_lcp;
-  const bool rigid = options.integrator == IntegratorType::ne_lcp;  // depths are rounding: forces tell who touches
+  const bool linear = traits(options.integrator).linear;
+  const bool rigid = traits(options.integrator).contact == ContactKind::rigid;  // depths are rounding: forces tell who
+                                                                                // touches
   std::int64_t done = 0;
   int level = controlled ? first_level(options, state.last_step) : 0;
   double turn_rate = largest_turn_rate(state, ws);
@@ -441,8 +385,7 @@ StepReport take_steps([[maybe_unused]] const Model& model, const Control& contro
 
 // Steps in lanes do their own halving (integrators/lockstep.h).
 bool runs_in_lanes(const StepOptions& options) {
-  return uses_smooth_contact(options.integrator) && !from_energy(options.integrator) &&
-         options.optimizer == Optimizer::jtj_lm;
+  return traits(options.integrator).lanes && options.optimizer == Optimizer::jtj_lm;
 }
 
 StepReport step_in_lane(const Control& control, const StepOptions& options, State& state, StepWorkspace::Impl& ws) {
@@ -459,15 +402,17 @@ StepReport step_in_lane(const Control& control, const StepOptions& options, Stat
 
 StepReport step(const Model& model, const Control& control, const StepOptions& options, State& state,
                 StepWorkspace& workspace) {
-  if (options.integrator == IntegratorType::event) return step_event(control, options, state, workspace.impl());
-  if (runs_in_lanes(options)) return step_in_lane(control, options, state, workspace.impl());
+  if (traits(options.integrator).scheme == Scheme::events)
+    return step_event(control, options, state, WorkspaceAccess::impl(workspace));
+  if (runs_in_lanes(options)) return step_in_lane(control, options, state, WorkspaceAccess::impl(workspace));
   return take_steps(model, control, options, false, state, workspace);
 }
 
 StepReport advance(const Model& model, const Control& control, const StepOptions& options, State& state,
                    StepWorkspace& workspace) {
-  if (options.integrator == IntegratorType::event) return step_event(control, options, state, workspace.impl());
-  if (runs_in_lanes(options)) return step_in_lane(control, options, state, workspace.impl());
+  if (traits(options.integrator).scheme == Scheme::events)
+    return step_event(control, options, state, WorkspaceAccess::impl(workspace));
+  if (runs_in_lanes(options)) return step_in_lane(control, options, state, WorkspaceAccess::impl(workspace));
   return take_steps(model, control, options, true, state, workspace);
 }
 

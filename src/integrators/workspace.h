@@ -155,6 +155,10 @@ struct StepWorkspace::Impl {
   Eigen::MatrixXd q_rate, v_rate;  // one column per stage
 };
 
+struct WorkspaceAccess {
+  static StepWorkspace::Impl& impl(StepWorkspace& workspace) { return *workspace.impl_; }
+};
+
 inline JointStage joint_stage(const Discretisation& stage) {
   return {stage.start(), stage.joint_rest().data(), stage.joint_coast().data(), stage.h()};
 }

@@ -64,6 +64,11 @@ const char* geometry_name(const Geometry& geometry) {
   return kNames[geometry.index()];
 }
 
+struct ModelAccess {
+  static const Tree& tree(const Model& model) { return *model.tree_; }
+};
+const Tree& tree_of(const Model& model) { return ModelAccess::tree(model); }
+
 double Model::total_mass() const {
   double sum = 0;
   for (const Body& body : bodies_) sum += body.mass;
@@ -286,6 +291,15 @@ void check_name(const std::string& kind, const std::string& name, std::unordered
 
 ModelBuilder::ModelBuilder(std::string name) : name_(std::move(name)) {}
 
+ModelBuilder::ModelBuilder(const Model& model) : name_(model.name()) {
+  const auto name_of = [&](BodyIndex body) { return body.valid() ? model.body(body).name : std::string("world"); };
+  for (size_t i = 0; i < model.bodies().size(); ++i)
+    add_body(model.bodies()[i], name_of(model.bodies()[i].parent), model.joints()[i]);
+  for (const Shape& shape : model.shapes()) add_shape(name_of(shape.body), shape);
+  for (const Frame& frame : model.frames()) add_frame(name_of(frame.body), frame);
+  for (const ContactPoint& point : model.contact_points()) add_contact_point(name_of(point.body), point);
+}
+
 ModelBuilder& ModelBuilder::add_body(Body body, std::string parent, Joint joint) {
   entries_.push_back({std::move(body), std::move(parent), std::move(joint)});
   return *this;
@@ -317,7 +331,11 @@ Model ModelBuilder::build() const {
     entry_of[entries_[i].body.name] = i;
     known.push_back(entries_[i].body.name);
   }
-  for (const auto& f : frames_) check_name("frame", f.item.name, link_names);
+  std::unordered_map<std::string, const Placed<Frame>*> frame_of;
+  for (const auto& f : frames_) {
+    check_name("frame", f.item.name, link_names);
+    frame_of[f.item.name] = &f;
+  }
   for (const auto& p : contact_points_) check_name("contact point", p.item.name, point_names);
 
   // Depth-first from the roots, in the order given: subtrees are contiguous and parents come first.
@@ -325,13 +343,14 @@ Model ModelBuilder::build() const {
   std::vector<size_t> stack;
   for (size_t i = entries_.size(); i-- > 0;) {
     const Entry& e = entries_[i];
-    if (e.parent == "world") {
+    const auto frame = frame_of.find(e.parent);
+    const std::string& link = frame == frame_of.end() ? e.parent : frame->second->body;
+    if (link == "world") {
       stack.push_back(i);
-    } else if (const auto it = entry_of.find(e.parent); it != entry_of.end()) {
+    } else if (const auto it = entry_of.find(link); it != entry_of.end()) {
       children[it->second].push_back(i);
     } else {
-      fail("joint " + e.joint.name,
-           fmt::format("parent link \"{}\" does not exist{}", e.parent, suggestion(e.parent, known)));
+      fail("joint " + e.joint.name, fmt::format("parent link \"{}\" does not exist{}", link, suggestion(link, known)));
     }
   }
   // Where each link of the input ended up: on which body, and where on it (massless fixed links merge into parents).
@@ -348,7 +367,12 @@ Model ModelBuilder::build() const {
     Joint joint = entries_[i].joint;
     check_body(body);
     check_joint(joint);
-    const Placement& parent = placement.at(entries_[i].parent);
+    const auto frame = frame_of.find(entries_[i].parent);
+    Placement parent = placement.at(frame == frame_of.end() ? entries_[i].parent : frame->second->body);
+    if (frame != frame_of.end()) {
+      check_pose("frame " + frame->first, frame->second->item.X_BF);
+      parent.X_BL = parent.X_BL * frame->second->item.X_BF;
+    }
     joint.X_PJ = parent.X_BL * joint.X_PJ;
     if (joint.type == JointType::fixed && body.mass == 0) {
       placement[body.name] = {parent.body, joint.X_PJ};
@@ -375,6 +399,12 @@ Model ModelBuilder::build() const {
     if (it == placement.end()) fail(what, fmt::format("link \"{}\" does not exist{}", link, suggestion(link, known)));
     return it->second;
   };
+  for (const auto& [link, item] : frames_) {
+    check_pose("frame " + item.name, item.X_BF);
+    const Placement at = place_on(link, "frame " + item.name);
+    model.frames_.push_back({item.name, at.body, at.X_BL * item.X_BF});
+  }
+  for (const Frame& frame : model.frames_) placement[frame.name] = {frame.body, frame.X_BF};  // after the frames
   for (const auto& [link, item] : shapes_) {
     Shape shape = item;
     const std::string what =
@@ -384,11 +414,6 @@ Model ModelBuilder::build() const {
     shape.body = at.body;
     shape.X_BS = at.X_BL * shape.X_BS;
     model.shapes_.push_back(std::move(shape));
-  }
-  for (const auto& [link, item] : frames_) {
-    check_pose("frame " + item.name, item.X_BF);
-    const Placement& at = place_on(link, "frame " + item.name);
-    model.frames_.push_back({item.name, at.body, at.X_BL * item.X_BF});
   }
   for (const auto& [link, item] : contact_points_) {
     const std::string what = "contact point " + item.name;

@@ -52,6 +52,8 @@ struct Tree {
 
 struct Body;
 struct Joint;
+class Model;
+const Tree& tree_of(const Model& model);
 Tree compile_tree(const std::vector<Body>& bodies, const std::vector<Joint>& joints);
 
 }  // namespace scree

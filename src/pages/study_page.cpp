@@ -6,7 +6,7 @@
 #include "pages/replay_data.h"
 #include "pages/replay_template.h"
 #include "scree/error.h"
-#include "scree/study.h"
+#include "scree/research/study.h"
 
 namespace scree {
 namespace {

@@ -6,11 +6,11 @@
 #include <atomic>
 #include <cmath>
 #include <mutex>
-#include <thread>
 
 #include "base/in_parallel.h"
 #include "contact/rigid_contacts.h"
 #include "integrators/lanes.h"
+#include "integrators/traits.h"
 #include "run/schedule.h"
 #include "scree/error.h"
 #include "scree/kinematics.h"
@@ -44,20 +44,17 @@ void BatchOptions::validate() const {
   if (lanes > 0 && !has_lanes(lanes))
     throw InputError(fmt::format("batch: lanes is {}, which this processor does not have, expected at most {}", lanes,
                                  widest_lanes()));
-  if (!uses_smooth_contact(step.integrator) || step.integrator == IntegratorType::pbd_friction ||
-      step.integrator == IntegratorType::pbd_friction2)
-    throw InputError(
-        fmt::format("batch: integrator \"{}\" has no lanes, expected one of: pbfd, pbfd-coulomb, pbfd2, pbfd-coulomb2",
-                    integrator_name(step.integrator)));
+  if (!traits(step.integrator).lanes)
+    throw InputError(fmt::format("batch: integrator \"{}\" has no lanes, expected one of: {}",
+                                 integrator_name(step.integrator),
+                                 names_of_integrators([](const auto& row) { return row.lanes; })));
   if (step.optimizer != Optimizer::jtj_lm)
     throw InputError(
         fmt::format("batch: optimizer \"{}\" has no lanes, expected jtj-lm", optimizer_name(step.optimizer)));
 }
 
 int batch_lanes(const BatchOptions& options) { return options.lanes > 0 ? options.lanes : widest_lanes(); }
-int batch_threads(const BatchOptions& options) {
-  return options.threads > 0 ? options.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
+int batch_threads(const BatchOptions& options) { return thread_count(options.threads); }
 
 struct BatchSimulation::Impl {
   Impl(Model m, ContactWorld w, BatchOptions o)

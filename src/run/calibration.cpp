@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "integrators/lanes.h"
+#include "integrators/traits.h"
 #include "scree/dynamics.h"
 #include "scree/error.h"
 
@@ -77,14 +78,12 @@ double sliding_distance(const Scene& scene, const Run& run) {
 
 CalibrationReport calibrate(const Scene& scene, const CalibrationOptions& options, const std::function<bool()>& go_on) {
   options.validate();
-  using enum IntegratorType;
-  const IntegratorType type = scene.options.integrator;
-  const bool drag = type == pbd_friction || type == pbd_friction2 || type == pbfd || type == pbfd2;
-  if (!uses_smooth_contact(type))
+  const IntegratorTraits& row = traits(scene.options.integrator);
+  const bool drag = row.friction != FrictionLaw::coulomb;
+  if (row.contact != ContactKind::smooth)
     throw InputError(
-        fmt::format("calibration: integrator \"{}\" has no coefficient to find, expected one of: "
-                    "pbd-friction, pbfd, pbfd-coulomb, pbd-friction2, pbfd2, pbfd-coulomb2",
-                    integrator_name(type)));
+        fmt::format("calibration: integrator \"{}\" has no coefficient to find, expected one of: {}", row.name,
+                    names_of_integrators([](const auto& other) { return other.contact == ContactKind::smooth; })));
   if (scene.world.pair_count() == 0) throw InputError("calibration: the scene has no contact, expected an environment");
 
   CalibrationReport report;

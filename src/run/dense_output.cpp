@@ -31,7 +31,7 @@ void store(const V3<double>& x, double* at) { at[0] = x.x, at[1] = x.y, at[2] = 
 }  // namespace
 
 DenseOutput::DenseOutput(const Model& model)
-    : tree_(model.tree()), change_(model.nv()), rate0_(model.nv()), rate1_(model.nv()) {}
+    : tree_(tree_of(model)), change_(model.nv()), rate0_(model.nv()), rate1_(model.nv()) {}
 
 void DenseOutput::set_step(const State& start, const State& end) {
   assert(end.time > start.time);

@@ -350,7 +350,7 @@ void FanOptions::validate(const Scene& scene) const {
   };
   check(branches >= 1, "branches", branches, "an integer >= 1");
   check(chunk >= 0, "chunk", chunk, "an integer >= 0");
-  check(threads >= 1 && threads <= 1024, "threads", threads, "1 to 1024");
+  check(threads >= 0 && threads <= 1024, "threads", threads, "0 to 1024");
   check(cluster_impacts >= 1 && cluster_impacts <= 1000, "cluster_impacts", cluster_impacts, "1 to 1000");
   const size_t rows = Schedule(scene.options.dt, scene.duration).steps + 1;
   const double columns = std::max(1, scene.model.nq() + scene.model.nv());
@@ -373,7 +373,9 @@ Fan run_fan(const Scene& scene, const FanOptions& options, const ChunkFolder* fo
   scene.control.validate(scene.model);
   scene.world.event.validate();
   options.validate(scene);
-  return FanRun(scene, options, folder, progress).run();
+  FanOptions resolved = options;
+  resolved.threads = thread_count(options.threads);
+  return FanRun(scene, resolved, folder, progress).run();
 }
 
 Fan run_fan(const Scene& scene, const FanOptions& options, const std::function<bool(long, long)>& progress) {

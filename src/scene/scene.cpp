@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/files.h"
 #include "control/joint_control.h"
 #include "dynamics/joint_state.h"
 #include "model/joint_finder.h"
@@ -226,21 +227,24 @@ double choose_output(const std::string& file, const StepKeys& keys, const SceneO
 
 }  // namespace
 
-Scene load_scene(const fs::path& file, const SceneOverrides& overrides) {
-  std::string text;
-  const toml::table root = parse_toml_file(file, text);
-  const TomlReader scene(root, file.string());
+namespace {
+
+// `name` is what errors call the scene, `title` what it is called if it does not say.
+Scene read_scene(std::string text, const fs::path& folder, const std::string& name, const std::string& title_of_none,
+                 const SceneOverrides& overrides) {
+  const toml::table root = parse_toml(text, name);
+  const TomlReader scene(root, name);
   scene.check_keys({"title", "model", "search_path", "base", "repair_inertia", "duration", "step", "initial", "control",
                     "contact", "environment", "batch"});
   scene.require("model");
   scene.require("duration");
 
-  const std::string title = scene.string("title").value_or(file.stem().string());
+  const std::string title = scene.string("title").value_or(title_of_none);
   if (title.size() > kLongestTitle)
     scene.fail("title", fmt::format("{} bytes long, expected at most {}", title.size(), kLongestTitle));
   double duration = *scene.number("duration");
   if (!(duration > 0)) scene.fail("duration", fmt::format("{}, expected > 0 s", duration));
-  SceneFiles files(file);
+  SceneFiles files(folder);
   Environment environment = read_environment(scene, files);
   const bool has_ground = !environment.solids().empty();
   const StepKeys keys = read_step_options(scene);
@@ -255,8 +259,7 @@ Scene load_scene(const fs::path& file, const SceneOverrides& overrides) {
   ContactWorld world = read_contact(scene, files, model, std::move(environment));
   BatchVariation batch = read_batch_variation(scene, model, control, world.smooth);
 
-  const bool derivatives = !has_ground || world.law->differentiable();
-  options.integrator = derivatives ? IntegratorType::pbd_nmdp2 : IntegratorType::pbd_zonmdp;
+  options.integrator = default_integrator(world);
   if (overrides.default_integrator) options.integrator = *overrides.default_integrator;
   if (keys.integrator) options.integrator = *keys.integrator;
   if (overrides.integrator) options.integrator = *overrides.integrator;
@@ -267,9 +270,9 @@ Scene load_scene(const fs::path& file, const SceneOverrides& overrides) {
   if (has_ground && options.integrator == IntegratorType::event)
     scene.blame(initial ? "initial" : "model", [&] { check_clear(model, world, q0); });
   if (overrides.duration) duration = *overrides.duration;
-  const double output = choose_output(file.string(), keys, overrides, duration, options);
+  const double output = choose_output(name, keys, overrides, duration, options);
   options.validate();
-  return {.file = file,
+  return {.file = {},
           .title = title,
           .model = std::move(model),
           .import_report = std::move(report),
@@ -283,6 +286,21 @@ Scene load_scene(const fs::path& file, const SceneOverrides& overrides) {
           .batch = std::move(batch),
           .text = std::move(text),
           .files = files.found()};
+}
+
+}  // namespace
+
+Scene load_scene(const fs::path& file, const SceneOverrides& overrides) {
+  Scene scene = read_scene(read_file(file), file.parent_path(), file.string(), file.stem().string(), overrides);
+  scene.file = file;
+  scene.files.insert(scene.files.begin(), file);
+  return scene;
+}
+
+Scene parse_scene(std::string text, const fs::path& folder, const SceneOverrides& overrides, const std::string& name) {
+  Scene scene = read_scene(std::move(text), folder, name, name, overrides);
+  scene.file = folder / name;
+  return scene;
 }
 
 }  // namespace scree

@@ -12,10 +12,10 @@ namespace scree {
 
 class SceneFiles {
  public:
-  explicit SceneFiles(const std::filesystem::path& scene) : folder_(scene.parent_path()), found_{scene} {}
+  explicit SceneFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   const std::filesystem::path& folder() const { return folder_; }
-  const std::vector<std::filesystem::path>& found() const { return found_; }  // the scene itself first
+  const std::vector<std::filesystem::path>& found() const { return found_; }
   void add(const std::vector<std::filesystem::path>& files) { found_.insert(found_.end(), files.begin(), files.end()); }
 
   // The file that a key names. Throws InputError if the key is missing or there is no such file.

@@ -109,14 +109,18 @@ std::string shown(const toml::node& node) {
 
 toml::table parse_toml_file(const fs::path& file, std::string& text) {
   text = read_file(file);
+  return parse_toml(text, file.string());
+}
+
+toml::table parse_toml(const std::string& text, const std::string& name) {
   if (text.size() > kLargestScene)
-    throw InputError(fmt::format("{}: is {} bytes, expected at most {}", file.string(), text.size(), kLargestScene));
+    throw InputError(fmt::format("{}: is {} bytes, expected at most {}", name, text.size(), kLargestScene));
   if (const auto problem = TomlGuard(text).find())
-    throw InputError(one_line(fmt::format("{}:{}: {}", file.string(), problem->line, problem->what)));
+    throw InputError(one_line(fmt::format("{}:{}: {}", name, problem->line, problem->what)));
   try {
-    return toml::parse(std::string_view(text), std::string_view(file.native()));
+    return toml::parse(std::string_view(text), std::string_view(name));
   } catch (const toml::parse_error& error) {
-    throw InputError(fmt::format("{}:{}:{}: {}", file.string(), error.source().begin.line, error.source().begin.column,
+    throw InputError(fmt::format("{}:{}:{}: {}", name, error.source().begin.line, error.source().begin.column,
                                  one_line(error.description())));
   }
 }

@@ -16,6 +16,8 @@ namespace scree {
 // Reads and parses a file of at most 16 MiB. Throws InputError, also for what the parser itself would fall over.
 toml::table parse_toml_file(const std::filesystem::path& file, std::string& text);
 
+toml::table parse_toml(const std::string& text, const std::string& name);  // the same of a text, which errors call so
+
 class TomlReader {
  public:
   TomlReader(const toml::table& table, std::string file, std::string name = "");

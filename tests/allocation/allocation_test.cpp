@@ -83,7 +83,7 @@ TEST(Step, AllocatesNothingWhenSubdividingOrFailing) {
   joint.name = "j";
   joint.type = JointType::ball;
   builder.add_body(body, "world", joint);
-  StepOptions options{.dt = 0.05};
+  StepOptions options{.integrator = IntegratorType::pbd, .dt = 0.05};
   options.max_halvings = 2;
   Simulation s(builder.build(), options);
   s.set_state(s.model().neutral_position(), Vec3(30, 0, 5));

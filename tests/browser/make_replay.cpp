@@ -8,8 +8,8 @@
 #include <memory>
 
 #include "scree/kinematics.h"
+#include "scree/research/study.h"
 #include "scree/run.h"
-#include "scree/study.h"
 
 namespace scree {
 namespace {

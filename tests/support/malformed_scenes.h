@@ -127,7 +127,8 @@ inline std::vector<MalformedScene> malformed_scenes() {
       {"max_outer", plane + "[step]\nmax_outer = 0\n", ":6: step.max_outer: step: max_outer is 0, expected"},
       {"explicit_pd", plane + "[step]\nexplicit_pd = 1\n", ":6: step.explicit_pd: 1, expected true or false"},
       {"integrator_without_contact", plane + "[step]\nintegrator = \"pbd\"\n",
-       ":3: environment: integrator \"pbd\" knows no contact, expected one of: ne-mdp, ne-nmdp, ne-zonmdp, pbd-nmdp"},
+       ":3: environment: integrator \"pbd\" knows no contact, expected one of: pbd-nmdp2, pbfd-coulomb, pbfd-coulomb2, "
+       "event, ne-lcp, ne-mdp"},
       {"nothing_to_touch_with", head + "[[environment]]\nshape = \"plane\"\n",
        ":3: environment: model pendulum has no point to touch it with"},
       {"no_named_points", plane + "[contact]\npoints = \"named\"\n", ":3: environment: model block has no point"},
