@@ -49,7 +49,7 @@ struct IntegratorTraits {
   ContactKind contact;
   int stages;
   bool law_derivative;                  // needs that of the contact law
-  bool error;                           // is estimated
+  bool error;                           // is estimated, and held to StepOptions::accuracy
   std::optional<FrictionLaw> friction;  // of smooth contact
   bool lanes;                           // batches can take it
   HasDerivatives derivatives;
