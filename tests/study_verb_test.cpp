@@ -59,13 +59,13 @@ TEST(StudyVerb, WrongUsageExitsWith2AndWritesNothing) {
   refused({"nmdp-jmup", "--html", page}, "unknown study \"nmdp-jmup\", did you mean \"nmdp-jump\"?");
   refused({"nmdp-jump", "--data", folder.path().string()}, "expected a folder that holds models and motions");
   refused({"nmdp-jump", "--data", source_dir(), "--html", (folder / "none" / "page.html").string()}, "none");
-  refused({"nmdp-jump", "--jobs", "0"}, "--jobs");
+  refused({"nmdp-jump", "--jobs", "-1"}, "--jobs");
   refused({"nmdp-jump", "--qiuck"}, "did you mean \"--quick\"?");
 }
 
 // Nothing acts on what flies: a brick keeps its momentum with every integrator, and `event` keeps all.
 TEST(StudyVerb, FreeFlightKeepsWhatItHas) {
-  const Outcome outcome = study({"conservation", "--quick", "--data", source_dir(), "--json", "--jobs", "1"});
+  const Outcome outcome = study({"conservation", "--quick", "--data", source_dir(), "--json", "--jobs", "0"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const json data = json::parse(outcome.out);
   int flights = 0, goals = 0;
