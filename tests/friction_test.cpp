@@ -51,7 +51,7 @@ struct Case {
 
 // A stage of a random tree at a random trial, up to four points of it in the ground, every joint force at work.
 struct Problem {
-  Problem(Random& random, const Case& c) : tree(test::random_tree(random)), host(tree.model, world) {
+  Problem(Random& random, const Case& c) : tree(test::random_tree(random)) {
     const Model& model = tree.model;
     const Eigen::VectorXd q = test::random_position(random, model), v = test::random_velocity(random, model, 1.5);
     delta = kStage * v + test::random_velocity(random, model, 0.05);
@@ -60,7 +60,7 @@ struct Problem {
     else
       world.environment.add_plane(Vec3(0, 0, -0.1), Vec3(uniform(random, -0.5, 0.5), uniform(random, -0.5, 0.5), 1));
     Eigen::VectorXd q_trial = q;
-    host.displace(delta.data(), q_trial.data());
+    StageHost(model, world).displace(delta.data(), q_trial.data());
     for (int k = 0; k < 4; ++k) {
       ContactPoint point;
       const int body = std::uniform_int_distribution<int>(0, static_cast<int>(model.bodies().size()) - 1)(random);
@@ -73,6 +73,7 @@ struct Problem {
       point.p_B = frame_pose(model, q_trial, Frame{"", point.body, {}}).inverse() * place;
       world.points.push_back(point);
     }
+    host = std::make_unique<StageHost>(model, world);  // now that the world is as it stays
     setup = make_lane_setup(model, world);
     setup.law = {c.law, c.printed, 2, 1, 1};
     if (!c.whole)
@@ -108,14 +109,14 @@ struct Problem {
     stage->coefficients.creep = uniform(random, 0.05, 0.2);
     stage->coefficients.dissipation = 0.2;
     stage->substep = kStage;
-    stage->start(host);
+    stage->start(*host);
     stage->begin(true);
     if (c.two_stages) {
       const Eigen::VectorXd first = kStageGamma * delta;
-      stage->evaluate(first.data(), host);
+      stage->evaluate(first.data(), *host);
       regular = stage->begin_second(true);
     }
-    stage->evaluate(delta.data(), host);
+    stage->evaluate(delta.data(), *host);
   }
   int n() const { return tree.model.nv(); }
   int touching() const {
@@ -126,7 +127,7 @@ struct Problem {
 
   test::RandomTree tree;
   ContactWorld world;
-  StageHost host;
+  std::unique_ptr<StageHost> host;
   LaneSetup setup;
   std::unique_ptr<SmoothStage<double>> stage;
   Eigen::VectorXd delta;
@@ -173,10 +174,10 @@ TEST(SmoothStage, ResidualIsTheGradientOfTheEnergy) {
       for (int a = 0; a < problem.n(); ++a) {
         Eigen::VectorXd at = problem.delta;
         at(a) += kStep;
-        stage.evaluate(at.data(), problem.host);
+        stage.evaluate(at.data(), *problem.host);
         const double plus = stage.value;
         at(a) -= 2 * kStep;
-        stage.evaluate(at.data(), problem.host);
+        stage.evaluate(at.data(), *problem.host);
         // and the rounding of the energies, over the step
         EXPECT_NEAR(gradient[static_cast<size_t>(a)], (plus - stage.value) / (2 * kStep),
                     kRelative * (1 + size) + 1e-14 * value / kStep)
@@ -204,10 +205,10 @@ TEST(SmoothStage, JacobianIsTheDerivativeOfTheResidual) {
       for (int b = 0; b < n; ++b) {
         Eigen::VectorXd at = problem.delta;
         at(b) += kStep;
-        stage.evaluate(at.data(), problem.host);
+        stage.evaluate(at.data(), *problem.host);
         for (int a = 0; a < n; ++a) expected(a, b) = stage.residual[static_cast<size_t>(a)];
         at(b) -= 2 * kStep;
-        stage.evaluate(at.data(), problem.host);
+        stage.evaluate(at.data(), *problem.host);
         for (int a = 0; a < n; ++a)
           expected(a, b) = (expected(a, b) - stage.residual[static_cast<size_t>(a)]) / (2 * kStep);
       }
