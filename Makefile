@@ -66,7 +66,7 @@ bench: oracles bench-setup build  ## speed, beside accuracy
 	  --tables $(PEERS)/scree_contact_tables --peer $(PEERS)/scree_batch_peer $(BATCH_OPTIONS)
 
 bench-check:  ## compile every benchmark and peer and run each for a moment (part of verify)
-	@$(MAKE) --no-print-directory bench BENCH_OPTIONS="--benchmark_min_time=0.001 --benchmark_repetitions=1" LCP_COUNT=2 \
+	@$(MAKE) --no-print-directory bench BENCH_OPTIONS="--benchmark_min_time=0.001 --benchmark_repetitions=2" LCP_COUNT=2 \
 	  CONTACT_OPTIONS="--integrators implicitfast --tasks squat --scree-integrators pbd-nmdp2 --steps 10 --repeats 1" \
 	  BATCH_OPTIONS="--integrators implicitfast --scree-steps 10 --accuracy-count 1 --counts 8 --threads 1 --repeats 1"
 
