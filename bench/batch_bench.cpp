@@ -65,8 +65,8 @@ void BatchChain(benchmark::State& state, IntegratorType integrator) {
   Scene scene = load_scene(source_dir() + "/bench/scenes/robosimian-squat.toml", at(integrator, 0.01));
   scene.model = load_urdf(source_dir() + "/models/chain-floating-2d.urdf");
   scene.world = {};
-  scene.world.environment.add_plane({0, 0, 0}, {0, 0, 1});
-  scene.world.points = scene.model.contact_points();
+  scene.world.add(plane_collider({0, 0, 0}, {0, 0, 1}));
+  scene.world.add(contact_candidates(scene.model, ContactCandidates::named));
   scene.control = Control(scene.model);
   scene.q0 = scene.model.neutral_position();
   scene.q0(1) = 0.15;  // [m]

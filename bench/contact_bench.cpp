@@ -78,9 +78,9 @@ class Runner {
  private:
   static Simulation simulation_of(const Task& task, const Setup& setup) {
     const Model model = load_urdf(fmt::format("{}/models/{}.urdf", source_dir(), task.model));
-    ContactWorld world;
-    world.environment.add_plane(Vec3(0, 0, -0.8), Vec3::UnitZ());
-    world.points = contact_candidates(model, ContactCandidates::named);
+    World world;
+    world.add(plane_collider(Vec3(0, 0, -0.8), Vec3::UnitZ()));
+    world.add(contact_candidates(model, ContactCandidates::named));
     CoulombOptions law;
     law.depth = 0.0157;
     world.law = make_coulomb(law);

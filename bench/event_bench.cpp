@@ -28,8 +28,8 @@ struct Task {
         q(model.neutral_position()),
         v(Eigen::VectorXd::Zero(model.nv())),
         duration(trots ? 2 : 1.2) {
-    world.points = contact_candidates(model, ContactCandidates::automatic);
-    world.smooth.friction = 0.6;
+    world.add(contact_candidates(model, ContactCandidates::automatic));
+    world.surface.friction = 0.6;
     if (trots) {
       control.motion = std::make_shared<const Motion>(
           load_motion(fmt::format("{}/motions/robosimian-walk.toml", source_dir()), model));
@@ -45,10 +45,8 @@ struct Task {
       q.segment<4>(3) << turn.w(), turn.x(), turn.y(), turn.z();
       v << 0.5, 0.1, 0, 0.2, 0.5, 0;
     }
-    double lowest = std::numeric_limits<double>::infinity();
-    for (const ContactPoint& point : world.points)
-      lowest = std::min(lowest, (frame_pose(model, q, Frame{"", point.body, {}}) * point.p_B).z() - point.radius);
-    world.environment.add_plane({0, 0, lowest - (trots ? 1e-3 : 0.25)}, Vec3::UnitZ());
+    const double lowest = lowest_point(model, world.colliders, q);
+    world.add(plane_collider({0, 0, lowest - (trots ? 1e-3 : 0.25)}, Vec3::UnitZ()));
   }
 
   // Where the base ends [m]; false: a step failed.
@@ -69,7 +67,7 @@ struct Task {
   }
 
   Model model;
-  ContactWorld world;
+  World world;
   Control control;
   Eigen::VectorXd q, v;
   double duration;

@@ -12,7 +12,7 @@ endfunction()
 
 scree_unit(src contact contact/candidates contact/contact_set contact/coulomb contact/granular contact/pairs contact/patch
            contact/rigid_contacts contact/smooth
-           control/control control/inverse_kinematics control/joint_forces control/motion geometry/environment)
+           control/control control/inverse_kinematics control/joint_forces control/motion contact/world geometry/collider)
 scree_unit(src dynamics dynamics/discretisation dynamics/dynamics dynamics/kinematics dynamics/state base/files
            geometry/height_field model/model base/names model/tree run/event_file pages/impact_page solvers/lcp_precise
            solvers/simplex_qp solvers/tree_cholesky solvers/tree_lu)
@@ -23,10 +23,11 @@ scree_unit(src impact impact/certificate impact/contact_lcp impact/elastic impac
            impact/outcome_set impact/outcome_setup solvers/lcp_enumerate)
 scree_unit(src friction impact/frictional impact/normalised impact/problem impact/resolve impact/routh impact/routh_set
            impact/supplement)
-scree_unit(src integrators integrators/derivatives integrators/energy_account integrators/flight integrators/friction integrators/lasting
-           integrators/mdp integrators/nmdp integrators/pbfd integrators/residual
-           integrators/rk4 integrators/step)
-scree_unit(src batches run/batch run/batch_file run/batch_run scene/batch_scene run/batch_table
+scree_unit(src integrators integrators/contact_scratch integrators/derivatives integrators/energy_account integrators/flight
+           integrators/friction integrators/lasting integrators/lcp_scratch integrators/linearised integrators/mdp
+           integrators/nmdp integrators/pbfd integrators/residual integrators/rk4 integrators/runge_kutta integrators/step
+           integrators/step_options integrators/workspace)
+scree_unit(src batches run/table run/batch run/batch_file run/batch_run scene/batch_scene run/batch_table
            run/calibration run/fan pages/fan_page run/fan_statistics)
 scree_unit(src impacts scene/impact_contacts pages/impact_report scene/impact_scene scene/granular_file scene/motion_file
            run/run_file scene/scene_contact pages/study_page scene/toml_reader)

@@ -25,9 +25,9 @@ void print_quantiles(const char* name, std::vector<double> values) {
 int main(int argc, char** argv) {
   if (argc != 2) return std::fprintf(stderr, "usage: batch models/box.urdf\n"), 2;
   const scree::Model model = scree::load_urdf(argv[1]);
-  scree::ContactWorld world;
-  world.environment.add_plane(scree::Vec3::Zero(), scree::Vec3::UnitZ());
-  world.points = scree::contact_candidates(model, scree::ContactCandidates::automatic);
+  scree::World world;
+  world.add(scree::plane_collider(scree::Vec3::Zero(), scree::Vec3::UnitZ()));
+  world.add(scree::contact_candidates(model, scree::ContactCandidates::automatic));
   world.smooth.depth = 0.001;  // [m] where a corner carries its share of the weight
 
   scree::BatchOptions options;
@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
       [&](size_t box, scree::Trajectory& trajectory) {  // called by several threads
         trajectory.q(2) = 0.2486;                       // [m] 1.4 mm deep, where four corners carry the weight
         trajectory.v(0) = kSpeed;
-        trajectory.smooth.friction = friction_of(box);
+        trajectory.friction = friction_of(box);
       },
       [&](size_t box, scree::TrajectoryResult& result) {  // called by one at a time
         if (result.status != scree::TrajectoryStatus::complete) {
@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
           ++failed;
           return true;
         }
-        distance[box] = result.q[0];  // of the only row, the end
+        distance[box] = result.q(0, 0);  // of the only row, the end
         ratio[box] = distance[box] / (kSpeed * kSpeed / (2 * friction_of(box) * kGravity));
         return true;
       });

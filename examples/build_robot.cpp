@@ -49,9 +49,9 @@ scree::Model leg() {
 
 int main() {
   scree::Model model = leg();
-  scree::ContactWorld world;
-  world.environment.add_plane(scree::Vec3::Zero(), scree::Vec3::UnitZ());
-  world.points = scree::contact_candidates(model, scree::ContactCandidates::automatic);
+  scree::World world;
+  world.add(scree::plane_collider(scree::Vec3::Zero(), scree::Vec3::UnitZ()));
+  world.add(scree::contact_candidates(model, scree::ContactCandidates::automatic));
   scree::Simulation simulation(std::move(model), std::move(world));  // pbd-nmdp2, steps of 10 ms
 
   Eigen::VectorXd q = simulation.model().neutral_position();

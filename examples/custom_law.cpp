@@ -45,10 +45,10 @@ class Mud final : public scree::ContactLaw {
 int main(int argc, char** argv) {
   if (argc != 2) return std::fprintf(stderr, "usage: custom_law models/box.urdf\n"), 2;
   scree::Model model = scree::load_urdf(argv[1]);
-  scree::ContactWorld world;
-  world.environment.add_plane(scree::Vec3::Zero(), scree::Vec3::UnitZ());
+  scree::World world;
+  world.add(scree::plane_collider(scree::Vec3::Zero(), scree::Vec3::UnitZ()));
   world.law = std::make_shared<Mud>();
-  world.points = scree::contact_candidates(model, scree::ContactCandidates::automatic);
+  world.add(scree::contact_candidates(model, scree::ContactCandidates::automatic));
 
   scree::StepOptions options;
   options.integrator = scree::IntegratorType::ne_nmdp;

@@ -29,8 +29,8 @@ struct Jump {
         control(model),
         motion(scree::load_motion(folder + "/motions/robosimian-single-jump.toml", model)),
         dynamics(model) {
-    world.environment.add_plane({0, 0, -0.8}, scree::Vec3::UnitZ());
-    world.points = model.contact_points();
+    world.add(scree::plane_collider({0, 0, -0.8}, scree::Vec3::UnitZ()));
+    world.add(scree::contact_candidates(model, scree::ContactCandidates::named));
     for (const scree::Joint& joint : model.joints())
       if (scree::velocity_count(joint.type) == 1) {
         control.kp(joint.v_index) = 1000;
@@ -129,7 +129,7 @@ struct Jump {
   }
 
   scree::Model model;
-  scree::ContactWorld world;
+  scree::World world;
   scree::Control control;
   scree::Motion motion;
   scree::Dynamics dynamics;

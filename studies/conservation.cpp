@@ -47,8 +47,9 @@ Drift fly(const StudyContext& context, const Flight& flight, IntegratorType inte
   StepOptions options;
   options.integrator = integrator;
   options.dt = dt;
-  options.gravity.setZero();
-  Simulation simulation(flight.model, options);
+  World weightless;
+  weightless.gravity.setZero();
+  Simulation simulation(flight.model, weightless, options);
   simulation.set_state(flight.q, flight.v);
   Dynamics dynamics(flight.model);
   const Conserved start = conserved(dynamics, simulation.state(), 0);

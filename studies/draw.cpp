@@ -27,10 +27,10 @@ void add_floor(Scene& scene, double clearance, double friction, double depth, co
   const std::vector<Pose> poses = body_poses(scene.model, scene.q0);
   for (const ContactPoint& point : scene.model.contact_points())
     lowest = std::min(lowest, normal.dot(poses[static_cast<size_t>(point.body.value())] * point.p_B) - point.radius);
-  scene.world.environment.add_plane((lowest - clearance) * normal, normal);
-  scene.world.points = scene.model.contact_points();
+  scene.world.add(plane_collider((lowest - clearance) * normal, normal));
+  scene.world.add(contact_candidates(scene.model, ContactCandidates::named));
+  scene.world.surface.friction = friction;
   CoulombOptions law;
-  law.friction = friction;
   law.depth = depth;
   scene.world.law = make_coulomb(law);
 }

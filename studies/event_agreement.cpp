@@ -56,21 +56,13 @@ struct Track {
 
 double tilt_of(const Pose& X) { return std::acos(std::clamp(X.R(2, 2), -1.0, 1.0)); }
 
-double lowest(const Model& model, const std::vector<ContactPoint>& points, const Eigen::VectorXd& q) {
-  double height = std::numeric_limits<double>::infinity();
-  for (const ContactPoint& point : points)
-    height = std::min(height, (frame_pose(model, q, Frame{"", point.body, {}}) * point.p_B).z() - point.radius);
-  return height;
-}
-
 // All start at the same pose.
 Scene set_up(const StudyContext& context, const Case& c, const Other& how) {
   Model model = load_urdf(context.data / "models" / (std::string(c.model) + ".urdf"));
-  ContactWorld world;
-  world.points = contact_candidates(model, ContactCandidates::automatic);
-  world.smooth.friction = c.friction;
+  World world;
+  world.add(contact_candidates(model, ContactCandidates::automatic));
+  world.surface.friction = c.friction;
   CoulombOptions law;
-  law.friction = c.friction;
   law.directions = 8;
   if (how.depth > 0) law.depth = how.depth;
   world.law = make_coulomb(law);
@@ -96,7 +88,8 @@ Scene set_up(const StudyContext& context, const Case& c, const Other& how) {
     q.segment<4>(3) << turn.w(), turn.x(), turn.y(), turn.z();
     v << 0.5, 0.1, 0, 0.2, 0.5, 0;
   }
-  world.environment.add_plane({0, 0, lowest(model, world.points, q) - (c.squats ? 0 : 0.25)}, Vec3::UnitZ(), "floor");
+  world.add(
+      plane_collider({0, 0, lowest_point(model, world.colliders, q) - (c.squats ? 0 : 0.25)}, Vec3::UnitZ(), "floor"));
   StepOptions options;
   options.integrator = how.integrator;
   options.dt = how.step;
@@ -171,7 +164,7 @@ constexpr double kNearly = 1e-3;  // [m] corners so near to the ground take part
 void add_futures(const StudyContext& context, const Case& c, const Track& event, const Track& other,
                  const std::string& name, StudyResult& result) {
   Scene scene = set_up(context, c, {IntegratorType::event, 1e-3, 0, false, false});
-  scene.world.event.simultaneous = kNearly;
+  scene.options.event.simultaneous = kNearly;
   FanOptions options;
   options.branches = context.quick ? 50 : 300;
   options.threads = context.jobs;
@@ -180,18 +173,18 @@ void add_futures(const StudyContext& context, const Case& c, const Track& event,
   });
   if (fan.interrupted) throw StudyInterrupted();
   double nearest = std::numeric_limits<double>::infinity(), nearest_event = nearest;
-  const size_t nq = static_cast<size_t>(scene.model.nq()), rows = fan.rows();
+  const size_t last = fan.rows() - 1;
   for (size_t b = 0; b < fan.branches.size(); ++b) {
-    const Vec3 end = Vec3::Map(&fan.q[(b * rows + rows - 1) * nq]);  // a floating base
+    const Vec3 end = fan.q.row(b, last).head<3>();  // a floating base
     if (!end.allFinite()) continue;
     nearest = std::min(nearest, (end - other.end).norm());
     nearest_event = std::min(nearest_event, (end - event.end).norm());
   }
   result.rows.push_back(report_row(
       fmt::format("{}, {} futures: places of the base, 5 to 95 % along x, y", c.name, fan.branches.size()), "mm", "",
-      fmt::format("{:.1f} to {:.1f}, {:.1f} to {:.1f}", 1000 * fan.quantile(rows - 1, 0, 0.05),
-                  1000 * fan.quantile(rows - 1, 0, 0.95), 1000 * fan.quantile(rows - 1, 1, 0.05),
-                  1000 * fan.quantile(rows - 1, 1, 0.95))));
+      fmt::format("{:.1f} to {:.1f}, {:.1f} to {:.1f}", 1000 * fan.quantile(last, 0, 0.05),
+                  1000 * fan.quantile(last, 0, 0.95), 1000 * fan.quantile(last, 1, 0.05),
+                  1000 * fan.quantile(last, 1, 0.95))));
   result.rows.push_back(
       report_row(fmt::format("{}: end of {} from that of event; from the nearest future", c.name, name), "mm", "",
                  fmt::format("{:.2f}; {:.2f}", 1000 * (other.end - event.end).norm(), 1000 * nearest)));

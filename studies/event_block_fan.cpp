@@ -122,15 +122,13 @@ StudyResult study_event_block_fan(const StudyContext& context) {
     rows.push_back(
         small_row(name + ": duration of the first swing, largest difference from the pendulum's; goal: two steps", "s",
                   swing, 2 * dt));
-    const size_t last = fan.rows() - 1, nq = 3;
+    const size_t last = fan.rows() - 1;
     double tilt = 0, speed = 0, height = 0;
-    for (size_t b = 0; b < fan.branches.size(); ++b)
-      for (size_t i = 0; i < nq; ++i) {
-        const size_t at = (b * fan.rows() + last) * nq;
-        tilt = std::max(tilt, std::abs(fan.q[at + 2]));
-        height = std::max(height, std::abs(fan.q[at + 1] - c.height / 2));
-        speed = std::max(speed, std::abs(fan.v[at + i]));
-      }
+    for (size_t b = 0; b < fan.branches.size(); ++b) {
+      tilt = std::max(tilt, std::abs(fan.q(b, last, 2)));
+      height = std::max(height, std::abs(fan.q(b, last, 1) - c.height / 2));
+      speed = std::max(speed, fan.v.row(b, last).lpNorm<Eigen::Infinity>());
+    }
     rows.push_back(small_row(name + ": all at rest at the end: largest tilt", "rad", tilt, 1e-7));
     rows.push_back(small_row(name + ": all at rest at the end: largest speed", "m/s", speed, 1e-9));
     rows.push_back(small_row(name + ": all at rest at the end: largest gap of the centre", "m", height, 1e-8));

@@ -28,9 +28,9 @@ Scene ball_scene(const StudyContext& context, const Vec3& at, const Vec3& veloci
   q(3) = 1;
   v.head<3>() = velocity;
   Scene scene = event_scene(context, "ball", q, v, friction, duration, dt);
-  scene.world.event.impact.law = ImpactLaw::moreau;
-  scene.world.event.restitution = restitution;
-  scene.world.event.rest_speed = slowest(restitution);
+  scene.world.impact.law = ImpactLaw::moreau;
+  scene.world.surface.restitution = restitution;
+  scene.options.event.rest_speed = slowest(restitution);
   return scene;
 }
 
@@ -171,7 +171,7 @@ Scene rocking_scene(const StudyContext& context, ImpactLaw law, double duration,
   // (-1, 0.5) m/s; the angle about +y falls where the front rises.
   Scene scene =
       event_scene(context, "block-repo", Eigen::Vector3d(0, 1, 0), Eigen::Vector3d(-1, 0.5, -1), 1.0, duration, dt);
-  scene.world.event.impact.law = law;
+  scene.world.impact.law = law;
   return scene;
 }
 
@@ -235,8 +235,8 @@ StudyResult study_event_bounce(const StudyContext& context) {
     const Real speed = g * std::cos(static_cast<Real>(angle)) * s1;
     const double end = static_cast<double>(reference::bounces_end(s1, e));
     Scene scene = ball_scene(context, (kRadius + kFall) * normal, Vec3::Zero(), e, 0, end + kAfter, 0.01);
-    scene.world.environment = {};
-    scene.world.environment.add_plane(Vec3::Zero(), normal);
+    scene.world.colliders = contact_candidates(scene.model, ContactCandidates::named);
+    scene.world.add(plane_collider(Vec3::Zero(), normal));
     const EventCourse course = run_course(context, scene);
     add_bounce_rows("slope of 0.3 rad, e = 0.5", course, s1, speed, e, rows);
     double off = 0;
@@ -258,8 +258,8 @@ StudyResult study_event_bounce(const StudyContext& context) {
     const Vec3 at(-1.5, 0.3, 1.2), v(0.8, -0.3, 0);
     const std::vector<Bounce> expected = bounces_on(*field, {at(0), at(1), at(2)}, {v(0), v(1), v(2)}, e, count);
     Scene scene = ball_scene(context, at, v, e, 0, static_cast<double>(expected.back().time) + 1e-3, 0.01);
-    scene.world.environment = {};
-    scene.world.environment.add_height_field(field);
+    scene.world.colliders = contact_candidates(scene.model, ContactCandidates::named);
+    scene.world.add(height_field_collider(field));
     const EventCourse course = run_course(context, scene);
     rows.push_back(complete_row("hills, e = 0.8", course));
     const std::vector<const Event*> impacts = impacts_of(course);

@@ -22,7 +22,7 @@ ImpactProblem problem_of_impact(const StudyContext& context, const Scene& scene,
   StepWorkspace workspace(scene.model, scene.world);
   workspace.set_impact_resolver([&](const ImpactProblem& problem) {
     if (seen++ == index) found = problem;
-    return resolve_impact(problem, scene.world.event.impact);
+    return resolve_impact(problem, scene.world.impact);
   });
   State state = make_state(scene.model, scene.q0, scene.v0);
   const long steps = std::lround(std::ceil(scene.duration / scene.options.dt - 1e-9));

@@ -77,11 +77,11 @@ Model block() {
   return builder.build();
 }
 
-ContactWorld floor_for(const Model& model, double friction) {
-  ContactWorld world;
-  world.environment.add_plane(Vec3::Zero(), Vec3::UnitZ());
-  world.smooth.friction = friction;
-  world.points = model.contact_points();
+World floor_for(const Model& model, double friction) {
+  World world;
+  world.add(plane_collider(Vec3::Zero(), Vec3::UnitZ()));
+  world.surface.friction = friction;
+  world.add(contact_candidates(model, ContactCandidates::named));
   return world;
 }
 
@@ -158,7 +158,7 @@ void add_phase_plot(Inclusion& inclusion, const Model& model, StudyResult& resul
 StudyResult study_event_inclusion(const StudyContext& context) {
   const double mass = 1, ds = 1e-3;
   const Model ball = falling_ball(mass);
-  const ContactWorld world = floor_for(ball, 0);
+  const World world = floor_for(ball, 0);
   Inclusion inclusion(ball, world);
 
   StudyResult result;
@@ -235,8 +235,8 @@ StudyResult study_event_inclusion(const StudyContext& context) {
     if (!context.progress(k + 1, trajectories)) throw StudyInterrupted();
   }
   rows.push_back(goal_row(fmt::format("lowest z of {} trajectories, ds of 0.003 to 1", trajectories), "m",
-                          ">= 0: never crosses (theorem 8)", lowest, fmt::format(">= -{:g} m", world.event.touch),
-                          lowest >= -world.event.touch && failed == 0));
+                          ">= 0: never crosses (theorem 8)", lowest, fmt::format(">= -{:g} m", EventOptions{}.touch),
+                          lowest >= -EventOptions{}.touch && failed == 0));
   rows.push_back(goal_row("of these at rest on the floor at s = 12", "", "all", static_cast<double>(rested),
                           fmt::format("{}", trajectories), rested == trajectories));
 
@@ -270,7 +270,7 @@ StudyResult study_event_inclusion(const StudyContext& context) {
   double error = 0;
   for (const double m : {0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0}) {
     const Model model = falling_ball(m);
-    const ContactWorld floor = floor_for(model, 0);
+    const World floor = floor_for(model, 0);
     Inclusion resting(model, floor);
     const double dt = flow_at(resting, model, 0, 0, ds).t, known = 1 / (1 + m * kGravity);
     error = std::max(error, std::abs(dt / known - 1));
@@ -287,7 +287,7 @@ StudyResult study_event_inclusion(const StudyContext& context) {
 
   // --- Painleve ---
   const Model stick = rod();
-  const ContactWorld rough = floor_for(stick, 2);
+  const World rough = floor_for(stick, 2);
   Inclusion sliding(stick, rough);
   const double theta = std::atan(2.0);
   Eigen::VectorXd q(3), v(3);
@@ -313,7 +313,7 @@ StudyResult study_event_inclusion(const StudyContext& context) {
 
   // --- many solutions: theorem 10 ---
   const Model slab = block();
-  const ContactWorld ground = floor_for(slab, 0.7);
+  const World ground = floor_for(slab, 0.7);
   const int solutions = context.quick ? 20 : 200;
   StudyFigure spread{"A block lands flat: its angle against time, by seed",
                      {"t", "s", false},
@@ -357,7 +357,7 @@ StudyResult study_event_inclusion(const StudyContext& context) {
   rows.push_back(goal_row(fmt::format("block, {} solutions to s = 8: smallest t/s", solutions), "", "> 0: corollary 2",
                           slowest, fmt::format(">= {:.4f} by energy", bound), slowest >= bound && lost == 0));
   rows.push_back(goal_row("their lowest gap", "m", ">= 0: theorem 8", deepest,
-                          fmt::format(">= -{:g} m", ground.event.touch), deepest >= -ground.event.touch));
+                          fmt::format(">= -{:g} m", EventOptions{}.touch), deepest >= -EventOptions{}.touch));
   rows.push_back(goal_row("they rock both ways: least and largest angle", "rad", "several solutions",
                           fmt::format("{:.4f}, {:.4f}", least_angle, largest_angle), "< -0.01, > 0.01",
                           least_angle < -0.01 && largest_angle > 0.01));
@@ -367,8 +367,8 @@ StudyResult study_event_inclusion(const StudyContext& context) {
   result.figures.push_back(std::move(factor));
   result.figures.push_back(std::move(spread));
   result.settings = {{"ball", "1 kg, gravity 9.81 m/s^2, floor at z = 0"},
-                     {"touch", fmt::format("{:g} m", world.event.touch)},
-                     {"rest_speed", fmt::format("{:g} m/s", world.event.rest_speed)},
+                     {"touch", fmt::format("{:g} m", EventOptions{}.touch)},
+                     {"rest_speed", fmt::format("{:g} m/s", EventOptions{}.rest_speed)},
                      {"ds", "0.001 on grids, 0.02 along trajectories"}};
   return result;
 }

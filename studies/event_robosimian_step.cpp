@@ -35,7 +35,7 @@ Eigen::VectorXd stance_of(const Model& model) {
 std::vector<double> foot_heights(const Scene& scene, const Eigen::VectorXd& q) {  // [m] of the lowest points
   std::vector<double> heights;
   const std::vector<Pose> poses = body_poses(scene.model, q);
-  for (const ContactPoint& point : scene.world.points)
+  for (const ContactPoint& point : scene.model.contact_points())
     heights.push_back((poses[static_cast<size_t>(point.body.value())] * point.p_B).z() - point.radius);
   return heights;
 }
@@ -156,7 +156,6 @@ StudyResult study_event_robosimian_step(const StudyContext& context) {
     soft.options.accuracy = 1e-6;
     soft.options.dissipation = Dissipation::effective;
     CoulombOptions law;
-    law.friction = kFriction;
     law.depth = 1e-3;
     soft.world.law = make_coulomb(law);
     const EventCourse compliant = run_course(context, soft);
@@ -193,7 +192,7 @@ StudyResult study_event_robosimian_step(const StudyContext& context) {
           std::make_shared<const Motion>(load_motion(context.data / "motions" / "robosimian-walk.toml", scene.model));
       scene.duration = 1.4;
     }
-    scene.world.event.simultaneous = c.simultaneous;
+    scene.options.event.simultaneous = c.simultaneous;
     FanOptions options;
     options.branches = context.quick ? 30 : 200;
     options.threads = 2;

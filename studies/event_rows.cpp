@@ -26,9 +26,9 @@ Scene event_scene(const StudyContext& context, const std::string& model, const E
               .text = {}};
   scene.options.integrator = IntegratorType::event;
   scene.options.dt = dt;
-  scene.world.environment.add_plane(Vec3::Zero(), Vec3::UnitZ());
-  scene.world.points = scene.model.contact_points();
-  scene.world.smooth.friction = friction;
+  scene.world.add(plane_collider(Vec3::Zero(), Vec3::UnitZ()));
+  scene.world.add(contact_candidates(scene.model, ContactCandidates::named));
+  scene.world.surface.friction = friction;
   return scene;
 }
 

@@ -167,7 +167,7 @@ class Runner {
     if (run.status == RunStatus::interrupted) throw StudyInterrupted();
     if (run.status != RunStatus::complete) return {};
     if (work) work->stages = static_cast<double>(run.totals.stages) / kDuration;
-    return Eigen::VectorXd::Map(&run.q[run.q.size() - static_cast<size_t>(scene.model.nq())], scene.model.nq());
+    return run.q.row(run.rows() - 1);
   }
   Eigen::VectorXd bounded(Scene& scene, double accuracy, double largest_step, Point* work = nullptr) {
     scene.output = kDuration;

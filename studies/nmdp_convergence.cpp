@@ -29,11 +29,11 @@ struct BoxRun {
 // Slides: from rest height with kSpeed; it stops after 0.68 s. Dropped: turned by 0.3 rad, 0.1 m above the ground, with
 // 0.5 m/s forward; within 0.4 s one corner lands, then the other.
 Eigen::VectorXd final_pose(const Model& model, const BoxRun& run) {
-  ContactWorld world;
-  world.environment.add_plane({0, 0, 0}, {0, 0, 1});
-  world.points = model.contact_points();
+  World world;
+  world.add(plane_collider({0, 0, 0}, {0, 0, 1}));
+  world.add(contact_candidates(model, ContactCandidates::named));
+  world.surface.friction = kFriction;
   CoulombOptions law;
-  law.friction = kFriction;
   law.exponent = 3;
   law.depth = run.depth;
   world.law = make_coulomb(law);

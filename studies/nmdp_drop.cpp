@@ -95,11 +95,11 @@ double spring_energy(const Model& model, const Control& control, const Eigen::Ve
 }
 
 Record run(const Model& model, const Setting& setting, const StepOptions& options, double duration) {
-  ContactWorld world;
-  world.environment.add_plane({0, 0, kFloor}, {0, 0, 1});
-  world.points = model.contact_points();
+  World world;
+  world.add(plane_collider({0, 0, kFloor}, {0, 0, 1}));
+  world.add(contact_candidates(model, ContactCandidates::named));
+  world.surface.friction = 0.7;
   CoulombOptions law;
-  law.friction = 0.7;
   law.depth = setting.ground->depth;
   world.law = make_coulomb(law);
   Simulation simulation(model, world, options);

@@ -25,21 +25,21 @@ constexpr double kStep = 0.01;  // [s]
 struct Subject {
   std::string name;
   Model model;
-  ContactWorld world;
+  World world;
   Control control;
   Eigen::VectorXd q;
   double bend, push;  // standard deviation of the noise: of the one-dof joints [rad], of all velocities [m/s, rad/s]
 };
 
-ContactWorld flat_ground(const Model& model, double height) {
-  ContactWorld world;
-  world.environment.add_plane({0, 0, height}, {0, 0, 1});
-  world.points = model.contact_points();
+World flat_ground(const Model& model, double height) {
+  World world;
+  world.add(plane_collider({0, 0, height}, {0, 0, 1}));
+  world.add(contact_candidates(model, ContactCandidates::named));
   return world;
 }
 
 Subject falling_chain(std::string name, Model model) {
-  ContactWorld world = flat_ground(model, 0);
+  World world = flat_ground(model, 0);
   Control control(model);
   const Eigen::VectorXd q = model.neutral_position();
   return {std::move(name), std::move(model), std::move(world), std::move(control), q, 0.05, 0.1};
@@ -48,7 +48,7 @@ Subject falling_chain(std::string name, Model model) {
 // bench/scenes/robosimian-squat.toml
 Subject squatting_robot(const std::filesystem::path& data) {
   Model model = load_urdf(data / "models" / "robosimian-spatial.urdf");
-  ContactWorld world = flat_ground(model, -0.8);
+  World world = flat_ground(model, -0.8);
   world.smooth.depth = 0.0157;
   Control control(model);
   control.motion = std::make_shared<Motion>(load_motion(data / "motions" / "robosimian-squat.toml", model));
@@ -67,7 +67,7 @@ void lift(const Subject& subject, Eigen::VectorXd& q) {
   constexpr double kDrop = 0.1;  // [m]
   const std::vector<Pose> poses = body_poses(subject.model, q);
   double lowest = std::numeric_limits<double>::infinity();
-  for (const ContactPoint& point : subject.world.points)
+  for (const ContactPoint& point : subject.model.contact_points())
     lowest = std::min(lowest, (poses[static_cast<size_t>(point.body.value())] * point.p_B).z() - point.radius);
   q(1) += kDrop - lowest;
 }
@@ -114,7 +114,8 @@ class Batches {
       if (memory.in_flight == 0)
         memory.in_flight =
             (static_cast<double>(heap_in_use()) - static_cast<double>(before)) / static_cast<double>(lanes);
-      memory.result = static_cast<double>(sizeof result + sizeof(double) * (result.q.capacity() + result.v.capacity()));
+      memory.result = static_cast<double>(
+          sizeof result + sizeof(double) * (result.q.numbers().capacity() + result.v.numbers().capacity()));
       return true;
     });
     return memory;

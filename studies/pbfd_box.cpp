@@ -50,12 +50,14 @@ Model box(const Model& cube, double height) {
 
 BoxEnd slide(const Model& cube, const BoxRun& run) {
   const Model model = box(cube, run.height);
-  ContactWorld world;
-  world.environment.add_plane({0, 0, 0}, {0, 0, 1});
-  world.points = cube.contact_points();
-  for (ContactPoint& point : world.points) point.p_B.z() = -run.height / 2;
+  World world;
+  world.add(plane_collider({0, 0, 0}, {0, 0, 1}));
+  for (Collider point : contact_candidates(cube, ContactCandidates::named)) {
+    point.X_BS.p.z() = -run.height / 2;
+    world.add(point);
+  }
   world.smooth.form = run.form;
-  world.smooth.friction = run.coefficient;
+  world.surface.friction = run.coefficient;
   world.smooth.speed = 1 / run.coefficient;
   StepOptions options;
   options.integrator = run.integrator;

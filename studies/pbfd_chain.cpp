@@ -47,19 +47,16 @@ const Vec3 kDown(std::cos(kSlope), 0, -std::sin(kSlope)), kOut(std::sin(kSlope),
 const Vec3 kEdge(0, 0, kDrop);
 
 // The slope is the upper face of a box.
-ContactWorld slope_and_floor(const Model& model, const ChainRun& run) {
+World slope_and_floor(const Model& model, const ChainRun& run) {
   constexpr double kThickness = 1;  // [m]
-  ContactWorld world;
-  world.environment.add_plane({0, 0, 0}, {0, 0, 1});
+  World world;
+  world.add(plane_collider({0, 0, 0}, {0, 0, 1}));
   Pose middle;
   middle.R << kDown, Vec3::UnitY(), kOut;
   middle.p = kEdge - kWay / 2 * kDown - kThickness / 2 * kOut;
-  world.environment.add_box(middle, {kWay, 4, kThickness});
-  world.points = model.contact_points();
-  CoulombOptions law;
-  law.friction = run.friction * kFriction;
-  world.law = make_coulomb(law);
-  world.smooth.friction = run.friction * kFriction;
+  world.add(box_collider(middle, {kWay, 4, kThickness}));
+  world.add(contact_candidates(model, ContactCandidates::named));
+  world.surface.friction = run.friction * kFriction;
   world.smooth.speed = kSpeed / run.friction;
   return world;
 }

@@ -39,10 +39,10 @@ struct Record {
 // The fixed chain starts at rest, horizontally, and swings. The floating one starts at 0.3 m with its far end 1.5 m
 // higher and falls on the ground.
 Record run_chain(const Model& model, bool floating, const Choice& choice, double dt, double duration) {
-  ContactWorld world;
+  World world;
   if (floating) {
-    world.environment.add_plane({0, 0, 0}, {0, 0, 1});
-    world.points = model.contact_points();
+    world.add(plane_collider({0, 0, 0}, {0, 0, 1}));
+    world.add(contact_candidates(model, ContactCandidates::named));
   }
   StepOptions options;
   options.integrator = choice.integrator;
@@ -125,8 +125,7 @@ struct Throw {
 
 // Angles within 0.6 rad of zero, any heading and up to 0.5 rad of tilt, the lowest contact point 50 mm in to 100 mm
 // above the ground; up to 3 m/s, 5 rad/s of the base, 3 rad/s of joints; steps of 1 to 100 ms, evenly by logarithm.
-Throw throw_once(const Model& model, const ContactWorld& world, IntegratorType integrator, std::uint64_t seed,
-                 StepWorkspace& workspace) {
+Throw throw_once(const Model& model, IntegratorType integrator, std::uint64_t seed, StepWorkspace& workspace) {
   std::mt19937_64 random(seed);
   const auto uniform = [&](double size) {  // the same numbers with every standard library
     return size * (2 * static_cast<double>(random() >> 11) * 0x1p-53 - 1);
@@ -150,10 +149,8 @@ Throw throw_once(const Model& model, const ContactWorld& world, IntegratorType i
     v.head<6>() << uniform(3), uniform(3), uniform(3), uniform(5), uniform(5), uniform(5);
   }
   control.target = q;
-  double lowest = std::numeric_limits<double>::infinity();
-  for (const ContactPoint& point : world.points)
-    lowest = std::min(lowest, (frame_pose(model, q, Frame{"", point.body, {}}) * point.p_B).z() - point.radius);
-  q(planar ? 1 : 2) += 0.025 + uniform(0.075) - lowest;
+  q(planar ? 1 : 2) +=
+      0.025 + uniform(0.075) - lowest_point(model, contact_candidates(model, ContactCandidates::named), q);
   control.target = q;
   StepOptions options;
   options.integrator = integrator;
@@ -174,15 +171,14 @@ void throw_states(const StudyContext& context, StudyResult& result) {
   const size_t count = context.quick ? 100 : 1000, chunks = 20;
   for (const char* name : {"chain-floating-2d", "robosimian-spatial"}) {
     const Model model = load_urdf(context.data / "models" / (std::string(name) + ".urdf"));
-    ContactWorld world;
-    world.environment.add_plane({0, 0, 0}, {0, 0, 1});
-    world.points = model.contact_points();
+    World world;
+    world.add(plane_collider({0, 0, 0}, {0, 0, 1}));
+    world.add(contact_candidates(model, ContactCandidates::named));
     for (const IntegratorType integrator : {pbfd, pbfd_coulomb}) {
       std::vector<Throw> throws(count);
       for_each_job(context.jobs, chunks, [&](size_t chunk) {
         StepWorkspace workspace(model, world);
-        for (size_t i = chunk; i < count; i += chunks)
-          throws[i] = throw_once(model, world, integrator, 1000 + i, workspace);
+        for (size_t i = chunk; i < count; i += chunks) throws[i] = throw_once(model, integrator, 1000 + i, workspace);
         if (!context.progress(0, 1)) throw StudyInterrupted();
       });
       int converged = 0, whole = 0, first_try = 0, stationary = 0, changed = 0;

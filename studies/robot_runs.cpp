@@ -41,18 +41,18 @@ double pitch(const Eigen::Vector4d& q) { return std::asin(std::clamp(2 * (q(0) *
 
 struct Robot {
   Model model;
-  ContactWorld world;
+  World world;
 };
 
 Robot load_robot(const std::filesystem::path& data, const std::string& name, bool symmetric, bool spatial) {
   Model model = load_urdf(data / "models" / (name + (spatial ? "-spatial.urdf" : "-planar.urdf")));
   if (symmetric) model = with_centred_torso(model);
   const bool spider = name == "spider";
-  ContactWorld world;
-  world.environment.add_plane({0, 0, spider ? -0.43 : -0.80}, {0, 0, 1});
-  world.points = model.contact_points();
+  World world;
+  world.add(plane_collider({0, 0, spider ? -0.43 : -0.80}, {0, 0, 1}));
+  world.add(contact_candidates(model, ContactCandidates::named));
+  world.surface.friction = spider ? 1.5 : 0.7;
   CoulombOptions law;
-  law.friction = spider ? 1.5 : 0.7;
   law.directions = 6;
   law.exponent = 3;
   law.depth = 0.0157;

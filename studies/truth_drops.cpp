@@ -90,11 +90,11 @@ Throw seeded_throw(const Model& model, const Thrown& body, size_t index, std::mt
 }
 
 Flight fly(const Model& model, const Throw& start, const Scheme& scheme, double dt) {
-  ContactWorld world;
-  world.environment.add_plane({0, 0, 0}, {0, 0, 1});
-  world.points = model.contact_points();
+  World world;
+  world.add(plane_collider({0, 0, 0}, {0, 0, 1}));
+  world.add(contact_candidates(model, ContactCandidates::named));
+  world.surface.friction = start.body->friction;
   CoulombOptions law;
-  law.friction = start.body->friction;
   law.directions = 6;
   law.exponent = 3;
   law.depth = start.body->depth;

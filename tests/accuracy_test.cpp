@@ -60,7 +60,7 @@ TEST(AccuracyRun, TheMotionDoesNotDependOnTheRows) {
   EXPECT_EQ(few.rows(), 2u);
   EXPECT_EQ(few.final_state_hash, many.final_state_hash);
   EXPECT_EQ(few.totals.stages, many.totals.stages);
-  EXPECT_EQ(few.q.back(), many.q.back());
+  EXPECT_EQ(few.q.row(few.rows() - 1), many.q.row(many.rows() - 1));
 }
 
 TEST(AccuracyRun, IsTheSameBitForBitEveryTime) {
@@ -80,7 +80,8 @@ TEST(AccuracyRun, IsAsAccurateAsAskedForBetweenTheSteps) {
   for (const double accuracy : {1e-4, 1e-5, 1e-6, 1e-7}) {  // 1e-3 is met by the largest turn of a substep
     const scree::Run run = run_scene(pendulum(accuracy, 0.01, 2.0));
     double error = 0;
-    for (size_t row = 0; row < run.rows(); ++row) error = std::max(error, std::abs(run.q[row] - truth.q[100 * row]));
+    for (size_t row = 0; row < run.rows(); ++row)
+      error = std::max(error, std::abs(run.q(row, 0) - truth.q(100 * row, 0)));
     // Local errors h^3 in steps of h ~ accuracy^(1/3) add up to accuracy^(2/3): a factor of 4.6 a decade. Half of it
     // is left to the steps' discrete choices.
     EXPECT_LT(error, before / 2.3) << accuracy;
@@ -94,13 +95,9 @@ TEST(AccuracyRun, EnergiesAreThoseOfTheRow) {
   const scree::Run run = run_scene(scene);
   Dynamics dynamics(scene.model);
   for (size_t row = 0; row < run.rows(); ++row) {
-    const Eigen::VectorXd q = Eigen::VectorXd::Map(&run.q[row * static_cast<size_t>(scene.model.nq())],
-                                                   scene.model.nq()),
-                          v = Eigen::VectorXd::Map(&run.v[row * static_cast<size_t>(scene.model.nv())],
-                                                   scene.model.nv());
-    dynamics.set_position(q);
-    EXPECT_EQ(run.kinetic_energy[row], dynamics.kinetic_energy(v));
-    EXPECT_EQ(run.potential_energy[row], dynamics.gravity_energy(scene.options.gravity));
+    dynamics.set_position(run.q.row(row));
+    EXPECT_EQ(run.kinetic_energy[row], dynamics.kinetic_energy(run.v.row(row)));
+    EXPECT_EQ(run.potential_energy[row], dynamics.gravity_energy(scene.world.gravity));
   }
 }
 
@@ -125,7 +122,7 @@ TEST(AccuracyRun, CountsEveryStepOnce) {
 // A fall is a parabola: the error estimate is rounding and the step grows to the largest one, 0.1 s.
 TEST(AccuracyRun, StepsGrowToTheLargestOne) {
   Scene scene = pendulum(1e-4, 0.5, 2.0);
-  scene.options.gravity.setZero();
+  scene.world.gravity.setZero();
   scene.v0(0) = 0;
   const scree::Run run = run_scene(scene);
   EXPECT_EQ(run.totals.largest_step, 0.1);

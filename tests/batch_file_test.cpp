@@ -30,7 +30,8 @@ const std::string kBatch =
     "0.1]\n"
     "[batch.velocity]\nbase = 0.3\n";
 
-bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
+template <class Numbers> bool same_bits(const Numbers& x, const Numbers& y) {
+  const std::vector<double>&a = x.numbers(), &b = y.numbers();
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0);
 }
 
@@ -50,7 +51,7 @@ class BatchScene : public testing::Test {
  protected:
   Scene scene(const std::string& text) const { return load_scene(folder.write("scene.toml", text)); }
   static Trajectory draw(const Scene& on, std::uint64_t seed, size_t index) {
-    Trajectory trajectory{on.q0, on.v0, on.control, on.world.smooth};
+    Trajectory trajectory{on.q0, on.v0, on.control, on.world.surface.friction, on.world.smooth};
     make_trajectory(on, seed, index, trajectory);
     return trajectory;
   }
@@ -116,10 +117,10 @@ TEST_F(BatchScene, TrajectoryZeroIsTheSceneAndTheOthersDifferFromIt) {
   const Trajectory zero = draw(on, 3, 0), one = draw(on, 3, 1), other = draw(on, 4, 1);
   EXPECT_EQ(zero.q, on.q0);
   EXPECT_EQ(zero.v, on.v0);
-  EXPECT_EQ(zero.smooth.friction, 0.7);
+  EXPECT_EQ(zero.friction, 0.7);
   EXPECT_NE(one.q(2), 0.3);
   EXPECT_EQ(one.q(0), 0);  // no noise asked for
-  EXPECT_NE(one.smooth.friction, 0.7);
+  EXPECT_NE(one.friction, 0.7);
   EXPECT_NE(one.q(2), other.q(2));
   EXPECT_EQ(one.q, draw(on, 3, 1).q);
 }
@@ -130,7 +131,7 @@ TEST_F(BatchScene, KeysDoNotDisturbEachOther) {
   const Scene many = scene(kBox + kGround +
                            "[batch]\ndepth = [0.002, 0.01]\nfriction = [0.1, 0.9]\nspeed = [0.1, 1]\n"
                            "[batch.velocity]\nbase = 1\n");
-  for (size_t i = 0; i < 10; ++i) EXPECT_EQ(draw(few, 1, i).smooth.friction, draw(many, 1, i).smooth.friction);
+  for (size_t i = 0; i < 10; ++i) EXPECT_EQ(draw(few, 1, i).friction, draw(many, 1, i).friction);
 }
 
 TEST_F(BatchScene, EveryKeyIsRead) {
@@ -211,7 +212,7 @@ TEST_F(BatchScene, MistakesAreNamed) {
       {"[batch.target]\nbase = 1\n", ":5: batch.target.base: a floating joint has no motor"},
       {"friction = 0.5\n", ":4: batch.friction: 0.5, expected an array of 2 numbers"},
       {"friction = [0.9, 0.1]\n", ":4: batch.friction: [0.9, 0.1], expected [low, high] with low <= high"},
-      {"friction = [-1, 0.1]\n", ":4: batch.friction: smooth contact: friction is -1"},
+      {"friction = [-1, 0.1]\n", ":4: batch.friction: surface: friction is -1"},
       {"depth = [0, 0.1]\n", ":4: batch.depth: smooth contact: depth is 0"},
       {"kp_scale = [-1, 1]\n", ":4: batch.kp_scale: -1, expected numbers in [0, 1e+06]"},
       {"stiffness = [1, 2]\n", ":4: batch.stiffness: given without contact.smooth.stiffness"},
@@ -263,7 +264,8 @@ TEST_F(BatchScene, FileHoldsWhatTheTrajectoriesDid) {
   batch_options.duration = on.duration;
   batch_options.rows_every = 3;
   BatchSimulation batch(on.model, on.world, batch_options);
-  const size_t nq = 7, rows = 5;
+  ASSERT_TRUE(table.q.has_shape(20, 5, 7) && table.v.has_shape(20, 5, 6));
+  ASSERT_TRUE(table.initial_q.has_shape(20, 7) && table.final_v.has_shape(20, 6));
   EXPECT_TRUE(batch.run(
       0, 20, [&](size_t i, Trajectory& trajectory) { make_trajectory(on, 3, i, trajectory); },
       [&](size_t i, TrajectoryResult& result) {
@@ -272,16 +274,17 @@ TEST_F(BatchScene, FileHoldsWhatTheTrajectoriesDid) {
         EXPECT_EQ(table.steps[i], result.steps);
         EXPECT_EQ(table.residual[i], result.residual);
         EXPECT_EQ(table.penetration[i], result.penetration);
-        const double* q = &table.q[i * rows * nq];
-        EXPECT_TRUE(same_bits(std::vector<double>(q, q + rows * nq), result.q));
-        EXPECT_TRUE(std::equal(q + 4 * nq, q + 5 * nq, &table.final_q[i * nq]));
-        EXPECT_EQ(table.parameters.at("friction")[i], draw(on, 3, i).smooth.friction);
-        EXPECT_EQ(table.initial_q[i * nq + 2], draw(on, 3, i).q(2));
+        EXPECT_TRUE(result.q.has_shape(5, 7));
+        for (size_t row = 0; row < 5; ++row) EXPECT_EQ(table.q.row(i, row), result.q.row(row));
+        EXPECT_EQ(table.q.row(i, 4), table.final_q.row(i));
+        EXPECT_EQ(table.parameters.at("friction")[i], draw(on, 3, i).friction);
+        EXPECT_EQ(table.initial_q(i, 2), draw(on, 3, i).q(2));
         return true;
       }));
   EXPECT_EQ(part.first, 5u);
   EXPECT_EQ(part.size(), 3u);
-  EXPECT_TRUE(std::equal(part.q.begin(), part.q.end(), table.q.begin() + 5 * rows * nq));
+  for (size_t i = 0; i < 3; ++i)
+    for (size_t row = 0; row < 5; ++row) EXPECT_EQ(part.q.row(i, row), table.q.row(5 + i, row));
   EXPECT_THROW(file.read(18, 3), InputError);
   EXPECT_THROW(file.read(21, 0), InputError);
 }
@@ -303,11 +306,11 @@ TEST_F(BatchScene, RowsAfterAFailureAreNan) {
     const size_t reached = static_cast<size_t>(table.steps[i]) / 2 + 1;
     between |= table.steps[i] % 2 == 1;
     for (size_t row = 0; row < 6; ++row)
-      EXPECT_EQ(std::isnan(table.q[(i * 6 + row) * 7]), row >= reached) << i << ", row " << row;
+      EXPECT_EQ(std::isnan(table.q(i, row, 0)), row >= reached) << i << ", row " << row;
     EXPECT_NEAR(table.end_time[i], 0.02 * static_cast<double>(table.steps[i]), 1e-15);
-    EXPECT_TRUE(std::isfinite(table.final_q[i * 7 + 2]));
+    EXPECT_TRUE(std::isfinite(table.final_q(i, 2)));
     if (table.steps[i] % 2 == 0) {
-      EXPECT_EQ(table.final_q[i * 7 + 2], table.q[(i * 6 + reached - 1) * 7 + 2]);
+      EXPECT_EQ(table.final_q(i, 2), table.q(i, reached - 1, 2));
     }
   }
   EXPECT_TRUE(between) << "no failure between two rows: the test shows less than it should";

@@ -27,13 +27,13 @@ struct Case {
   Case(std::string name_, Model model_) : name(std::move(name_)), model(std::move(model_)) {}
   std::string name;
   Model model;
-  ContactWorld world;
+  World world;
   std::vector<Trajectory> trajectories;
 };
 
 void add_trajectory(Case& on, const State& state, const Control& control, Random& random) {
-  Trajectory trajectory{state.q, state.v, control, on.world.smooth};
-  trajectory.smooth.friction = test::uniform(random, 0.2, 1.2);
+  Trajectory trajectory{state.q, state.v, control, on.world.surface.friction, on.world.smooth};
+  trajectory.friction = test::uniform(random, 0.2, 1.2);
   trajectory.smooth.depth = test::uniform(random, 0.003, 0.01);
   trajectory.smooth.speed = test::uniform(random, 0.05, 0.3);
   on.trajectories.push_back(trajectory);
@@ -45,7 +45,7 @@ Case spider_on_steps() {
   robot.walk();
   Case result("spider on steps", robot.model);
   result.world = robot.world;
-  result.world.environment.add_stairs({Mat3::Identity(), Vec3(0.1, 0, robot.floor)}, {3, 0.04, 0.3, 2});
+  result.world.add(stairs_colliders({Mat3::Identity(), Vec3(0.1, 0, robot.floor)}, {3, 0.04, 0.3, 2}));
   Random random(1);
   for (int i = 0; i < 11; ++i) {
     State state = robot.random_state(random);
@@ -60,9 +60,9 @@ Case all_joints() {
   const std::filesystem::path file = source_dir() + "/tests/data/scenes/joints.urdf";
   Case result("all joints", load_urdf(file));
   const Model& model = result.model;
-  result.world.environment.add_plane({0, 0, -0.6}, Vec3::UnitZ());
-  result.world.points = {{"hand", model.find_body("hand"), Vec3(0, 0, -0.05), 0.05},
-                         {"trunk", model.find_body("trunk"), Vec3(0.2, 0, 0), 0.01}};
+  result.world.add(plane_collider({0, 0, -0.6}, Vec3::UnitZ()));
+  result.world.add(point_collider(model.find_body("hand"), Vec3(0, 0, -0.05), 0.05, "hand"));
+  result.world.add(point_collider(model.find_body("trunk"), Vec3(0.2, 0, 0), 0.01, "trunk"));
   Random random(2);
   for (int i = 0; i < 13; ++i) {
     Control control(model);
@@ -84,16 +84,15 @@ Case box_on_hills() {
   HeightFieldOptions options;
   options.origin = Eigen::Vector2d(-3, -3);
   options.spacing = 0.5;
-  result.world.environment.add_height_field(
-      std::make_shared<const HeightField>(load_height_field(source_dir() + "/examples/scenes/hills.csv", options)));
-  result.world.points = contact_candidates(result.model, ContactCandidates::automatic);
+  result.world.add(height_field_collider(
+      std::make_shared<const HeightField>(load_height_field(source_dir() + "/examples/scenes/hills.csv", options))));
+  result.world.add(contact_candidates(result.model, ContactCandidates::automatic));
   Random random(3);
   for (int i = 0; i < 13; ++i) {
     Eigen::VectorXd q = result.model.neutral_position(), v(result.model.nv());
     for (double& value : v) value = test::uniform(random, -1, 1);
     q(0) = test::uniform(random, -1, 1);
-    const Environment& ground = result.world.environment;
-    q(2) = 0.4 - ground.distance(0, Vec3(q(0), 0, 0)).value;
+    q(2) = 0.4 - distance(result.world.colliders[0], Vec3(q(0), 0, 0)).value;
     add_trajectory(result, make_state(result.model, q, v), Control(result.model), random);
   }
   return result;
@@ -114,18 +113,17 @@ Results run_in(const Case& on, const BatchOptions& options) {
 }
 
 // The same trajectory with step(), alone, as scree sim does it: row k at k dt.
-TrajectoryResult run_alone(const Model& model, const ContactWorld& world, const Trajectory& trajectory,
+TrajectoryResult run_alone(const Model& model, const World& world, const Trajectory& trajectory,
                            const BatchOptions& options) {
-  ContactWorld own = world;
+  World own = world;
   own.smooth = trajectory.smooth;
   StepWorkspace workspace(model, own);
   State state = make_state(model, trajectory.q, trajectory.v);
   const Schedule schedule(options.step.dt, options.duration);
   TrajectoryResult result;
   const auto record = [&] {
-    result.q.insert(result.q.end(), state.q.begin(), state.q.end());
-    result.v.insert(result.v.end(), state.v.begin(), state.v.end());
-    ++result.rows;
+    result.q.append(state.q);
+    result.v.append(state.v);
   };
   if (options.rows_every > 0) record();
   StepOptions step_options = options.step;
@@ -150,7 +148,8 @@ TrajectoryResult run_alone(const Model& model, const ContactWorld& world, const 
   return result;
 }
 
-bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
+bool same_bits(const Table& x, const Table& y) {
+  const std::vector<double>&a = x.numbers(), &b = y.numbers();
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0);
 }
 
@@ -232,7 +231,7 @@ const Impossible kImpossible[] = {
     {"quaternion of length 2", TrajectoryStatus::invalid, "base", [](Trajectory& t) { t.q.tail<4>() *= 2; }},
     {"too few positions", TrajectoryStatus::invalid, "7", [](Trajectory& t) { t.q.conservativeResize(6); }},
     {"a metre under ground", TrajectoryStatus::invalid, "m in the ground", [](Trajectory& t) { t.q(2) -= 1; }},
-    {"negative friction", TrajectoryStatus::invalid, "friction", [](Trajectory& t) { t.smooth.friction = -1; }},
+    {"negative friction", TrajectoryStatus::invalid, "friction", [](Trajectory& t) { t.friction = -1; }},
     {"NaN depth", TrajectoryStatus::invalid, "depth", [](Trajectory& t) { t.smooth.depth = kNan; }},
     {"another exponent", TrajectoryStatus::invalid, "exponents", [](Trajectory& t) { t.smooth.normal_exponent = 3; }},
     {"negative gain", TrajectoryStatus::invalid, "kp", [](Trajectory& t) { t.control.kp(0) = -1; }},
@@ -241,9 +240,9 @@ const Impossible kImpossible[] = {
 
 TEST(Batch, ReportsImpossibleTrajectoriesAmongTenThousandAndDisturbsNoOther) {
   const Model model = load_urdf(source_dir() + "/models/box.urdf");
-  ContactWorld world;
-  world.environment.add_plane(Vec3::Zero(), Vec3::UnitZ());
-  world.points = contact_candidates(model, ContactCandidates::automatic);
+  World world;
+  world.add(plane_collider(Vec3::Zero(), Vec3::UnitZ()));
+  world.add(contact_candidates(model, ContactCandidates::automatic));
   BatchOptions options;
   options.step.integrator = IntegratorType::pbfd_coulomb;
   options.step.dt = 0.02;
@@ -257,7 +256,7 @@ TEST(Batch, ReportsImpossibleTrajectoriesAmongTenThousandAndDisturbsNoOther) {
     Random random(static_cast<unsigned>(i));
     trajectory.q(2) = test::uniform(random, 0.24, 0.26);
     for (double& value : trajectory.v) value = test::uniform(random, -1, 1);
-    trajectory.smooth.friction = test::uniform(random, 0.1, 1);
+    trajectory.friction = test::uniform(random, 0.1, 1);
     if (const Impossible* what = impossible(i)) what->spoil(trajectory);
   };
   const auto run = [&](int lanes) {
@@ -281,14 +280,14 @@ TEST(Batch, ReportsImpossibleTrajectoriesAmongTenThousandAndDisturbsNoOther) {
       EXPECT_EQ(results[i].status, TrajectoryStatus::complete) << i << ": " << results[i].failure;
       EXPECT_EQ(results[i].failure, "");
       EXPECT_EQ(results[i].end_time, 0.1);
-      EXPECT_EQ(results[i].rows, 1u);
+      EXPECT_EQ(results[i].rows(), 1u);
       continue;
     }
     ++spoilt;
     EXPECT_EQ(results[i].status, what->status) << what->name << ": " << results[i].failure;
     EXPECT_NE(results[i].failure.find(what->message), std::string::npos) << what->name << ": " << results[i].failure;
     EXPECT_EQ(results[i].steps, 0) << what->name;
-    EXPECT_EQ(results[i].rows, what->status == TrajectoryStatus::invalid ? 0u : 1u) << what->name;
+    EXPECT_EQ(results[i].rows(), what->status == TrajectoryStatus::invalid ? 0u : 1u) << what->name;
   }
   EXPECT_EQ(spoilt, 271u);
   expect_same(results, run(1), "one lane");
@@ -320,11 +319,10 @@ TEST_F(FallingBox, SourceGetsAFreshTrajectoryEveryTime) {
   EXPECT_TRUE(batch.run(
       0, 100,
       [&](size_t, Trajectory& trajectory) {
-        if (trajectory.q != model.neutral_position() || !trajectory.v.isZero(0) || trajectory.smooth.friction != 0.7)
-          ++stale;
+        if (trajectory.q != model.neutral_position() || !trajectory.v.isZero(0) || trajectory.friction != 0.7) ++stale;
         trajectory.q(0) = 5;
         trajectory.v(1) = 1;
-        trajectory.smooth.friction = 0.1;
+        trajectory.friction = 0.1;
       },
       [](size_t, TrajectoryResult&) { return true; }));
   EXPECT_EQ(stale, 0);
@@ -381,10 +379,10 @@ TEST_F(FallingBox, FallsAsBackwardEulerSaysAndRowsAreAtTheirTimes) {
   EXPECT_TRUE(batch.run(
       3, 4, [](size_t i, Trajectory& trajectory) { trajectory.q(2) = i == 3 ? 2 : 1; },
       [&](size_t, TrajectoryResult& result) {
-        EXPECT_EQ(result.rows, 4u);
+        EXPECT_EQ(result.rows(), 4u);
         // v_k = -g t_k and z_k = z_0 + sum h_j v_j, to rounding and the tolerance of a step, 1e-8 m/s^2 times 0.05 s
-        EXPECT_NEAR(result.v[3 * 6 + 2], -9.81 * 0.045, 1e-9);
-        EXPECT_NEAR(result.q[2 * 7 + 2], 2 - 9.81 * 1e-4 * (1 + 2 + 3 + 4), 1e-9);
+        EXPECT_NEAR(result.v(3, 2), -9.81 * 0.045, 1e-9);
+        EXPECT_NEAR(result.q(2, 2), 2 - 9.81 * 1e-4 * (1 + 2 + 3 + 4), 1e-9);
         return true;
       }));
 }

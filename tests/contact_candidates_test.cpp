@@ -47,25 +47,25 @@ TEST(ContactCandidates, EveryShapeHasItsPoints) {
   builder.add_shape("foot", collision(Box{Vec3(1, 2, 4)}, "sole", X));
   builder.add_shape("foot", collision(Cylinder{0.5, 0.2}, "wheel", X));
   builder.add_shape("foot", collision(Plane{}, "", X));
-  const std::vector<ContactPoint> points = contact_candidates(builder.build(), ContactCandidates::automatic);
+  const std::vector<Collider> points = contact_candidates(builder.build(), ContactCandidates::automatic);
   ASSERT_EQ(points.size(), 1u + 2 + 1 + 8 + 16);
   EXPECT_EQ(points[0].name, "ball/centre");
-  EXPECT_EQ(points[0].radius, 0.1);
-  EXPECT_EQ(points[0].p_B, X.p);
+  EXPECT_EQ(std::get<Sphere>(points[0].shape).radius, 0.1);
+  EXPECT_EQ(points[0].X_BS.p, X.p);
   EXPECT_EQ(points[1].name, "foot/end0");
   EXPECT_EQ(points[2].name, "foot/end1");
-  EXPECT_EQ(points[2].radius, 0.2);
-  EXPECT_TRUE(points[2].p_B.isApprox(X * Vec3(0, 0, 0.3), 1e-15));
+  EXPECT_EQ(std::get<Sphere>(points[2].shape).radius, 0.2);
+  EXPECT_TRUE(points[2].X_BS.p.isApprox(X * Vec3(0, 0, 0.3), 1e-15));
   EXPECT_EQ(points[3].name, "foot#2/end");
   EXPECT_EQ(points[4 + 5].name, "sole/corner5");
-  EXPECT_TRUE(points[4 + 5].p_B.isApprox(X * Vec3(0.5, -1, 2), 1e-15));
+  EXPECT_TRUE(points[4 + 5].X_BS.p.isApprox(X * Vec3(0.5, -1, 2), 1e-15));
   for (size_t k = 12; k < 28; ++k) {
-    const Vec3 p = X.inverse() * points[k].p_B;
+    const Vec3 p = X.inverse() * points[k].X_BS.p;
     EXPECT_NEAR(p.head<2>().norm(), 0.5, 1e-15);
     EXPECT_NEAR(std::abs(p.z()), 0.1, 1e-15);
-    EXPECT_EQ(points[k].radius, 0);
+    EXPECT_EQ(std::get<Sphere>(points[k].shape).radius, 0);
     for (size_t other = 12; other < k; ++other)  // neighbours on a rim: chord 2 r sin(pi / 8)
-      EXPECT_GE((points[k].p_B - points[other].p_B).norm(), std::min(0.2, std::sin(M_PI / 8)) - 1e-15);
+      EXPECT_GE((points[k].X_BS.p - points[other].X_BS.p).norm(), std::min(0.2, std::sin(M_PI / 8)) - 1e-15);
   }
   EXPECT_EQ(points[27].name, "wheel/rim15");
 }
@@ -77,13 +77,13 @@ TEST(ContactCandidates, AMeshGivesTheVerticesOfItsHull) {
   for (int k = 0; k < 50; ++k) more.push_back(Vec3::Constant(0.5) + test::random_vector(random, 0.45));
   ModelBuilder builder = one_body();
   builder.add_shape("foot", collision(cube_mesh(more), "hull"));
-  const std::vector<ContactPoint> points = contact_candidates(builder.build(), ContactCandidates::shapes);
+  const std::vector<Collider> points = contact_candidates(builder.build(), ContactCandidates::shapes);
   ASSERT_EQ(points.size(), 8u);
   for (int k = 0; k < 8; ++k) {
     const Vec3 corner(2 * (k & 1), 3 * ((k >> 1) & 1), -4 * ((k >> 2) & 1));
-    EXPECT_EQ(std::ranges::count(points, corner, &ContactPoint::p_B), 1) << corner.transpose();
+    EXPECT_EQ(std::ranges::count(points, corner, [](const Collider& c) { return c.X_BS.p; }), 1) << corner.transpose();
     EXPECT_EQ(points[static_cast<size_t>(k)].name, "hull/vertex" + std::to_string(k));
-    EXPECT_EQ(points[static_cast<size_t>(k)].radius, 0);
+    EXPECT_EQ(std::get<Sphere>(points[static_cast<size_t>(k)].shape).radius, 0);
   }
 }
 
@@ -99,9 +99,9 @@ TEST(ContactCandidates, HullOfRandomPointsOnASphere) {
     builder.add_shape("foot", collision(Mesh{.uri = "ball.obj",
                                              .scale = Vec3::Constant(scale),
                                              .data = std::make_shared<const TriangleMesh>(mesh)}));
-    const std::vector<ContactPoint> points = contact_candidates(builder.build(), ContactCandidates::shapes);
+    const std::vector<Collider> points = contact_candidates(builder.build(), ContactCandidates::shapes);
     ASSERT_EQ(points.size(), 300u);
-    for (size_t k = 0; k < 300; ++k) EXPECT_EQ(points[k].p_B, Vec3(scale * mesh.vertices[k]));
+    for (size_t k = 0; k < 300; ++k) EXPECT_EQ(points[k].X_BS.p, Vec3(scale * mesh.vertices[k]));
   }
 }
 
@@ -141,7 +141,7 @@ TEST(ContactCandidates, WhichOnesIsTheUsersChoice) {
   const Model model = builder.build();
   const auto names = [&](ContactCandidates which) {
     std::string all;
-    for (const ContactPoint& point : contact_candidates(model, which)) all += point.name + " ";
+    for (const Collider& point : contact_candidates(model, which)) all += point.name + " ";
     return all;
   };
   EXPECT_EQ(names(ContactCandidates::automatic), "toe ");

@@ -34,11 +34,12 @@ StepOptions options_of(IntegratorType integrator, Dissipation dissipation, doubl
 }
 
 // Ground through the origin that falls by `slope` [rad] along +x, which is a direction of the friction pyramid.
-ContactWorld on_slope(const Model& model, const CoulombOptions& law, double slope = 0) {
-  ContactWorld world;
-  world.environment.add_plane(Vec3::Zero(), Vec3(std::sin(slope), 0, std::cos(slope)));
+World on_slope(const Model& model, const CoulombOptions& law, double slope = 0, double friction = 0.7) {
+  World world;
+  world.surface.friction = friction;
+  world.add(plane_collider(Vec3::Zero(), Vec3(std::sin(slope), 0, std::cos(slope))));
   world.law = make_coulomb(law);
-  world.points = model.contact_points();
+  world.add(contact_candidates(model, ContactCandidates::named));
   return world;
 }
 
@@ -130,9 +131,8 @@ TEST(ContactMotion, ASlidingBoxStopsAfterTheCoulombDistance) {
   const auto slide = [&](const Model& model, double height, IntegratorType integrator, Dissipation dissipation,
                          double depth, double dt) {
     CoulombOptions law;
-    law.friction = mu;
     law.depth = depth;
-    Simulation s(model, on_slope(model, law), options_of(integrator, dissipation, dt));
+    Simulation s(model, on_slope(model, law, 0, mu), options_of(integrator, dissipation, dt));
     s.set_state(Vec3(0, height - depth, 0), Vec3(v0, 0, 0));
     for (int k = 0; k * dt < 0.6; ++k) EXPECT_TRUE(s.step().converged());
     // At rest up to the gap of 1e-10 J at which the search for the forces ends: unit masses, at most two contacts, and
@@ -181,10 +181,9 @@ TEST(ContactMotion, BothDiscretisationsConvergeToEachOther) {
   for (const int directions : {6, CoulombOptions{}.directions}) {
     CoulombOptions law;
     law.depth = 1e-2;
-    law.friction = 0.5;
     law.directions = directions;
     const auto end = [&](IntegratorType integrator, double dt) {
-      Simulation s(model, on_slope(model, law), options_of(integrator, Dissipation::effective, dt));
+      Simulation s(model, on_slope(model, law, 0, 0.5), options_of(integrator, Dissipation::effective, dt));
       Eigen::VectorXd q = model.neutral_position(), v = Eigen::VectorXd::Zero(6);
       q(2) = 0.25 - law.depth;
       v << 1, 0.3, 0, 0, 0, 4;
@@ -211,7 +210,6 @@ TEST(ContactMotion, ABoxOnASlopeSticksBelowTheFrictionAngleAndSlidesAbove) {
   constexpr double mu = 0.5;  // 26.57 degrees
   const Model model = load("box-planar");
   CoulombOptions law;
-  law.friction = mu;
   law.depth = 1e-3;
   for (const IntegratorType integrator : test::kContactIntegrators) {
     for (const Dissipation dissipation : {Dissipation::contact, Dissipation::total, Dissipation::effective}) {
@@ -220,7 +218,7 @@ TEST(ContactMotion, ABoxOnASlopeSticksBelowTheFrictionAngleAndSlidesAbove) {
         const bool slides = std::tan(a) > mu;
         if (slides && dissipation == Dissipation::contact) continue;  // not Coulomb's law for two contacts, see above
         SCOPED_TRACE(name_of(integrator, dissipation, dt) + " slope " + std::to_string(degrees));
-        Simulation s(model, on_slope(model, law, a), options_of(integrator, dissipation, dt));
+        Simulation s(model, on_slope(model, law, a, mu), options_of(integrator, dissipation, dt));
         // Pressed in a little further than it needs: cos(a)^(1/3) depths carry its weight.
         const Vec3 centre = (0.25 - law.depth) * Vec3(std::sin(a), 0, std::cos(a));
         s.set_state(Vec3(centre.x(), centre.z(), a), Vec3::Zero());
@@ -287,29 +285,28 @@ TEST(ContactMotion, ABallRollsDownASlopeWithoutSlipping) {
 TEST(ContactMotion, ACornerInACornerHasTwoContacts) {
   const Model model = load("box-planar");
   CoulombOptions law;
-  law.friction = 0.2;
   law.depth = 1e-3;
-  ContactWorld world = on_slope(model, law);
-  Environment::Stairs stairs;
+  World world = on_slope(model, law, 0, 0.2);
+  world.gravity = Vec3(3, 0, -kGravity);  // pulls it into the corner: friction holds 2 m/s^2 of it
+  Stairs stairs;
   stairs.steps = 1;
   stairs.rise = 0.15;
   stairs.tread = 0.3;
   stairs.width = 2;
-  world.environment.add_stairs({Mat3::Identity(), Vec3(0.3, 0, 0)}, stairs);
+  world.add(stairs_colliders({Mat3::Identity(), Vec3(0.3, 0, 0)}, stairs));
+  ASSERT_EQ(world.colliders.size(), 4u);  // the floor, two corners, the step
   for (const IntegratorType integrator : kNmdp) {
     for (const Dissipation dissipation : {Dissipation::total, Dissipation::effective}) {
       SCOPED_TRACE(name_of(integrator, dissipation, 0.005));
-      StepOptions options = options_of(integrator, dissipation, 0.005);
-      options.gravity = Vec3(3, 0, -kGravity);  // pulls it into the corner: friction holds 2 m/s^2 of it
-      Simulation s(model, world, options);
+      Simulation s(model, world, options_of(integrator, dissipation, 0.005));
       s.set_state(Vec3(0.04, 0.25 - law.depth, 0), Vec3::Zero());
       for (int k = 0; k < 200; ++k) ASSERT_TRUE(s.step().converged());
       EXPECT_LE(s.state().v.cwiseAbs().maxCoeff(), 1e-6);
       bool floor = false, riser = false;
       for (const Contact& contact : s.contacts()) {
-        if (contact.point != 1) continue;
-        floor |= contact.solid == 0 && contact.normal.isApprox(Vec3::UnitZ());
-        riser |= contact.solid == 1 && contact.normal.isApprox(-Vec3::UnitX()) && contact.force.x() < -1;
+        if (contact.a != 2) continue;
+        floor |= contact.b == 0 && contact.normal.isApprox(Vec3::UnitZ());
+        riser |= contact.b == 3 && contact.normal.isApprox(-Vec3::UnitX()) && contact.force.x() < -1;
       }
       EXPECT_TRUE(floor);
       EXPECT_TRUE(riser);

@@ -54,7 +54,7 @@ class SixDimensionalLaw final : public ContactLaw {
 
 struct Case {
   test::RandomTree tree;
-  ContactWorld world;
+  World world;
   State state;
   Eigen::VectorXd delta, w;
   double h;
@@ -67,17 +67,15 @@ Case random_case(test::Random& random, std::shared_ptr<const ContactLaw> law) {
   Case c{test::random_tree(random), {}, {}, {}, {}, test::uniform(random, 0.02, 0.2)};
   while (c.model().nv() == 0) c.tree = test::random_tree(random);
   c.world.law = std::move(law);
-  c.world.environment.add_plane(test::random_vector(random, 0.3),
-                                (Vec3::UnitZ() + test::random_vector(random, 0.4)).normalized());
-  c.world.environment.add_box({test::random_rotation(random), test::random_vector(random, 3)}, Vec3(0.5, 0.7, 0.3));
+  c.world.add(plane_collider(test::random_vector(random, 0.3),
+                             (Vec3::UnitZ() + test::random_vector(random, 0.4)).normalized()));
+  c.world.add(box_collider({test::random_rotation(random), test::random_vector(random, 3)}, Vec3(0.5, 0.7, 0.3)));
   for (int k = 0; k < 3; ++k) {
-    ContactPoint point;
-    point.name = "p" + std::to_string(k);
-    point.body =
-        BodyIndex(std::uniform_int_distribution<int>(0, static_cast<int>(c.model().bodies().size()) - 1)(random));
-    point.p_B = test::random_vector(random, 0.4);
-    point.radius = k == 0 ? 0 : test::uniform(random, 0.02, 0.3);
-    c.world.points.push_back(point);
+    const BodyIndex body(
+        std::uniform_int_distribution<int>(0, static_cast<int>(c.model().bodies().size()) - 1)(random));
+    const Vec3 p_B = test::random_vector(random, 0.4);
+    const double radius = k == 0 ? 0 : test::uniform(random, 0.02, 0.3);
+    c.world.add(point_collider(body, p_B, radius, "p" + std::to_string(k)));
   }
   c.state = make_state(c.model(), test::random_position(random, c.model()), test::random_velocity(random, c.model()));
   c.delta = c.h * c.state.v + test::random_velocity(random, c.model(), 0.2);
@@ -207,12 +205,9 @@ TYPED_TEST(ContactStage, ARollingWheelTouchesAtRest) {
   joint.axis = Vec3::UnitY();
   builder.add_body(body, "world", joint);
   const Model model = builder.build();
-  ContactWorld world;
-  world.environment.add_plane(Vec3::Zero(), Vec3::UnitZ());
-  ContactPoint point;
-  point.body = BodyIndex(0);
-  point.radius = 0.3;
-  world.points = {point};
+  World world;
+  world.add(plane_collider(Vec3::Zero(), Vec3::UnitZ()));
+  world.add(point_collider(BodyIndex(0), Vec3::Zero(), 0.3, ""));
   for (const double h : {1e-2, 1e-3}) {
     const double rate = 2;  // [rad/s] about +y rolls towards +x
     State state = make_state(model, Vec3(0, 0.29, 0), Vec3(0.3 * rate, 0, rate));

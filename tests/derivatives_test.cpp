@@ -27,9 +27,8 @@ enum class Kind { flight, standing, sinking, sliding };
 constexpr Kind kKinds[] = {Kind::flight, Kind::standing, Kind::sinking, Kind::sliding};
 constexpr const char* kKindNames[] = {"flight", "standing", "sinking", "sliding"};
 
-std::shared_ptr<const ContactLaw> law(double friction, double depth) {
+std::shared_ptr<const ContactLaw> law(double depth) {
   CoulombOptions options;
-  options.friction = friction;
   options.depth = depth;
   return make_coulomb(options);
 }
@@ -85,13 +84,12 @@ struct Case {
     if (kind == Kind::sinking) move(v, {0, 0, -1});
     if (kind == Kind::sliding) move(v, {1.5, 0.4, -0.1});
     if (kind == Kind::standing) v.setZero();
-    world.points = contact_candidates(model, ContactCandidates::automatic);
-    double lowest = std::numeric_limits<double>::infinity();
-    for (const ContactPoint& p : world.points)
-      lowest = std::min(lowest, (frame_pose(model, q, Frame{"", p.body, {}}) * p.p_B).z() - p.radius);
+    world.add(contact_candidates(model, ContactCandidates::automatic));
+    const double lowest = lowest_point(model, world.colliders, q);
     const double depth = kind == Kind::flight ? -1 : test::uniform(random, 0.005, 0.02);
-    if (std::isfinite(lowest)) world.environment.add_plane({0, 0, lowest + depth}, Vec3::UnitZ());
-    world.law = law(kMu, kDepth);
+    if (std::isfinite(lowest)) world.add(plane_collider({0, 0, lowest + depth}, Vec3::UnitZ()));
+    world.surface.friction = kMu;
+    world.law = law(kDepth);
     state = make_state(model, q, v);
   }
 
@@ -112,7 +110,7 @@ struct Case {
   }
 
   Model model;
-  ContactWorld world;
+  World world;
   Control control;
   State state;
 };
@@ -136,8 +134,8 @@ MatrixXd scaled(const MatrixXd& m, const VectorXd& columns, double h) {
 
 MatrixXd all(const StepDerivatives& d) {
   const Index n = d.by_target.cols();
-  MatrixXd out(d.by_state.rows(), 5 * n + d.by_law.cols());
-  out << d.by_state.leftCols(2 * n), d.by_target, d.by_target_velocity, d.by_torque, d.by_law;
+  MatrixXd out(d.by_state.rows(), 5 * n + 1 + d.by_law.cols());
+  out << d.by_state.leftCols(2 * n), d.by_target, d.by_target_velocity, d.by_torque, d.by_friction, d.by_law;
   return out.topRows(2 * n);
 }
 
@@ -164,8 +162,9 @@ MatrixXd differences(Case& c, const StepOptions& options, const VectorXd& sizes,
         ends[side] = c.end(with, options, x, ws, after);
         continue;
       }
-      ContactWorld other = c.world;
-      other.law = law(kMu + (k == 5 * n ? along : 0), kDepth + (k > 5 * n ? along : 0));
+      World other = c.world;
+      if (k == 5 * n) other.surface.friction += along;
+      if (k > 5 * n) other.law = law(kDepth + along);
       StepWorkspace ws_other(c.model, other);
       ends[side] = c.end(with, options, x, ws_other, after);
     }
@@ -397,8 +396,8 @@ TEST(Derivatives, ByFrictionOfABox) {
     for (const bool slides : {true, false}) {
       test::Random random(1);
       Case c("box", Kind::flight, random);
-      c.world.environment = Environment();
-      c.world.environment.add_plane(Vec3::Zero(), Vec3::UnitZ());
+      std::erase_if(c.world.colliders, [](const Collider& collider) { return collider.body == kWorld; });
+      c.world.add(plane_collider(Vec3::Zero(), Vec3::UnitZ()));
       VectorXd q = c.model.neutral_position(), v = VectorXd::Zero(c.model.nv());
       q(2) = 0.25 - 0.009;
       v(0) = slides ? 3 : 0;
@@ -415,8 +414,9 @@ TEST(Derivatives, ByFrictionOfABox) {
       if (slides) {
         const double gh = 9.81 * options.dt, lift = c.state.v(2) - before.v(2);
         // 1e-8 of differences of forces, 4 contacts; pbd: 1e-6 at the worst.
-        EXPECT_NEAR(d.by_law(n, 0) + kMu * d.by_law(n + 2, 0), -(gh + lift), 1e-6 * gh);
+        EXPECT_NEAR(d.by_friction(n, 0) + kMu * d.by_friction(n + 2, 0), -(gh + lift), 1e-6 * gh);
       } else {
+        EXPECT_LE(d.by_friction.cwiseAbs().maxCoeff(), 1e-6 * 9.81 * options.dt);
         EXPECT_LE(d.by_law.cwiseAbs().maxCoeff(), 1e-6 * 9.81 * options.dt);
       }
     }

@@ -60,11 +60,11 @@ struct Course {
 
 struct Bench {
   Bench(const Model& m, double friction, ImpactLaw law, double restitution, double dt) : model(m), control(m) {
-    world.environment.add_plane(Vec3::Zero(), Vec3::UnitZ(), "floor");
-    world.points = model.contact_points();
-    world.smooth.friction = friction;
-    world.event.impact.law = law;
-    world.event.restitution = restitution;
+    world.add(plane_collider(Vec3::Zero(), Vec3::UnitZ(), "floor"));
+    world.add(contact_candidates(model, ContactCandidates::named));
+    world.surface.friction = friction;
+    world.impact.law = law;
+    world.surface.restitution = restitution;
     options.integrator = IntegratorType::event;
     options.dt = dt;
     state = make_state(model);
@@ -83,7 +83,7 @@ struct Bench {
     return course;
   }
   Model model;
-  ContactWorld world;
+  World world;
   Control control;
   StepOptions options;
   State state{};
@@ -188,7 +188,7 @@ TEST(Event, ARockingBlockLosesAThirdOfItsSpinAtEveryImpact) {
     EXPECT_LE(bench.state.v.norm(), 1e-12);
     EXPECT_NEAR(bench.state.q(1), 1, 1e-9);
     EXPECT_NEAR(bench.state.q(2), 0, 1e-9);
-    EXPECT_LE(course.deepest, bench.world.event.touch);
+    EXPECT_LE(course.deepest, bench.options.event.touch);
     ASSERT_TRUE(course.events.back().bounces_end || course.events[course.events.size() - 2].bounces_end);
   }
   EXPECT_LT(error[1], 1e-5);            // [s]
@@ -201,7 +201,7 @@ TEST(Event, AFastTipDoesNotSlipThroughTheGround) {
   for (const double depth : {1e-3, 1e-6, 1e-8}) {
     const Model rod = planar_body(l * l / 3, {point_at("tip", 0, -l)});
     Bench bench(rod, 0, ImpactLaw::poisson, 1, 1);
-    bench.options.gravity.setZero();
+    bench.world.gravity.setZero();
     const double start = -1.1;  // [rad] from its lowest place
     bench.start(Eigen::Vector3d(0, l - depth, start), Eigen::Vector3d(0, 0, spin));
     StepWorkspace workspace(bench.model, bench.world);
@@ -217,8 +217,8 @@ TEST(Event, AFastTipDoesNotSlipThroughTheGround) {
 TEST(Event, NothingFliesThroughThinWalls) {
   for (const double top : {0.9, 1.1}) {
     Bench bench(planar_body(0.1, {point_at("ball", 0, 0, 0.05)}), 0, ImpactLaw::poisson, 1, 0.5);
-    bench.options.gravity.setZero();
-    bench.world.environment.add_box({Mat3::Identity(), Vec3(2, 0, top / 2)}, Vec3(0.01, 1, top), "wall");
+    bench.world.gravity.setZero();
+    bench.world.add(box_collider({Mat3::Identity(), Vec3(2, 0, top / 2)}, Vec3(0.01, 1, top), "wall"));
     bench.start(Eigen::Vector3d(0, 1, 0), Eigen::Vector3d(30, 0, 0));
     const Course course = bench.run(0.5);
     ASSERT_TRUE(course.last.converged()) << course.last.reason;
@@ -235,8 +235,8 @@ TEST(Event, NothingFliesThroughThinWalls) {
 TEST(Event, AThinWallIsMetInAFewStepsHoweverFast) {
   for (const double speed : {100.0, 1000.0}) {
     Bench bench(planar_body(0.1, {point_at("ball", 0, 0, 0.05)}), 0, ImpactLaw::poisson, 1, 0.02);
-    bench.options.gravity.setZero();
-    bench.world.environment.add_box({Mat3::Identity(), Vec3(1, 0, 0.5)}, Vec3(1e-5, 1, 3), "wall");
+    bench.world.gravity.setZero();
+    bench.world.add(box_collider({Mat3::Identity(), Vec3(1, 0, 0.5)}, Vec3(1e-5, 1, 3), "wall"));
     bench.start(Eigen::Vector3d(0, 1, 0), Eigen::Vector3d(speed, 0, 0));
     const Course course = bench.run(0.02);
     ASSERT_TRUE(course.last.converged()) << course.last.reason;
@@ -251,7 +251,7 @@ TEST(Event, AThinWallIsMetInAFewStepsHoweverFast) {
 // From rest there is no speed to tell how far a step goes; where it ends there is.
 TEST(Event, NothingFallsThroughAThinPlate) {
   Bench bench(planar_body(0.1, {point_at("ball", 0, 0, 0.05)}), 0, ImpactLaw::poisson, 1, 1);
-  bench.world.environment.add_box({Mat3::Identity(), Vec3(0, 0, 2)}, Vec3(1, 1, 1e-5), "plate");
+  bench.world.add(box_collider({Mat3::Identity(), Vec3(0, 0, 2)}, Vec3(1, 1, 1e-5), "plate"));
   bench.start(Eigen::Vector3d(0, 3 + 5e-6 + 0.05, 0), Eigen::Vector3d::Zero());
   const Course course = bench.run(1);
   ASSERT_TRUE(course.last.converged()) << course.last.reason;
@@ -311,7 +311,7 @@ TEST(Event, FrictionIsCoulombs) {
     EXPECT_LE(bench.state.v.norm(), 1e-12);
   }
   Bench still(box, 0.4, ImpactLaw::anitescu_potra, 0, 1e-3);
-  still.options.gravity = 9.81 * Vec3(std::sin(0.3), 0, -std::cos(0.3));  // tan 0.3 = 0.31
+  still.world.gravity = 9.81 * Vec3(std::sin(0.3), 0, -std::cos(0.3));  // tan 0.3 = 0.31
   still.start(Eigen::Vector3d(0, 0.5, 0), Eigen::Vector3d::Zero());
   ASSERT_TRUE(still.run(1).last.converged());
   EXPECT_LE(std::abs(still.state.q(0)), 1e-12);
@@ -334,7 +334,7 @@ TEST(Event, RandomScenesKeepTheirPromises) {
       ASSERT_TRUE(report.converged()) << what << ": " << report.reason;
       ASSERT_GT(scene.state.time, time);
       time = scene.state.time;
-      ASSERT_GE(smallest_gap(scene.model, scene.world, scene.state.q), -scene.world.event.touch) << what;
+      ASSERT_GE(smallest_gap(scene.model, scene.world, scene.state.q), -scene.options.event.touch) << what;
       double last = -1;
       for (const Event& event : workspace.events()) {
         ASSERT_GE(event.time, last);
@@ -372,11 +372,11 @@ EventScene landing(const char* name, ImpactLaw law, double dt) {
   while (std::string(test::kAllModels[model]) != name) ++model;
   test::Random random(7);
   EventScene scene = test::random_passive_scene(random, model, 0);
-  scene.world.environment = Environment();
-  scene.world.environment.add_plane(Vec3::Zero(), Vec3::UnitZ(), "floor");
-  scene.world.smooth.friction = 0;
-  scene.world.event.impact.law = law;
-  scene.world.event.restitution = 0;
+  std::erase_if(scene.world.colliders, [](const Collider& collider) { return collider.body == kWorld; });
+  scene.world.add(plane_collider(Vec3::Zero(), Vec3::UnitZ(), "floor"));
+  scene.world.surface.friction = 0;
+  scene.world.impact.law = law;
+  scene.world.surface.restitution = 0;
   scene.options.dt = dt;
   scene.options.explicit_pd = true;
   Eigen::VectorXd q = scene.state.q, v = scene.state.v;
@@ -408,10 +408,10 @@ TEST(Event, ReportsWhatItCannotFollow) {
   EXPECT_GT(course.rejected, 0);
 }
 
-// Flight is as accurate as its energy has to be, even where `accuracy` asks for little.
+// Flight is as accurate as its energy has to be, even where `flight_accuracy` asks for little.
 TEST(Event, FlightKeepsItsEnergy) {
   EventScene scene = landing("chain-floating-3d", ImpactLaw::anitescu_potra, 1e-2);
-  scene.world.event.accuracy = 1e-2;
+  scene.options.event.flight_accuracy = 1e-2;
   Eigen::VectorXd q = scene.state.q;
   q(2) += 100;
   scene.state = make_state(scene.model, q, scene.state.v);
@@ -425,7 +425,7 @@ TEST(Event, FlightKeepsItsEnergy) {
     if (k > 0) {
       EXPECT_LE(energy - last, report.energy_gain + 1e-13 * energy);
       // Of the kinetic energy of the row, which changes by less than a fifth in it; nothing is near.
-      EXPECT_LE(report.energy_gain, 1.2 * scene.world.event.energy_accuracy * report.kinetic_energy);
+      EXPECT_LE(report.energy_gain, 1.2 * scene.options.event.energy_accuracy * report.kinetic_energy);
     }
     last = energy;
   }
@@ -487,14 +487,14 @@ TEST(Event, SaysWhyItFails) {
   EXPECT_NE(course.last.reason.find("routh: 2 contacts, expected 1"), std::string::npos) << course.last.reason;
   // Too many events.
   Bench many(planar_body(0.1, {point_at("ball", 0, 0, 0.1)}), 0, ImpactLaw::poisson, 0.9, 2);
-  many.world.event.max_events = 5;
+  many.options.event.max_events = 5;
   many.start(Eigen::Vector3d(0, 0.2, 0), Eigen::Vector3d::Zero());
   const State before = many.state;
   EXPECT_NE(many.run(2).last.reason.find("more than 5 events"), std::string::npos);
   EXPECT_EQ(state_hash(many.state), state_hash(before));  // nothing half done
   // Too much work.
   Bench slow(planar_body(0.1, {point_at("ball", 0, 0, 0.1)}), 0, ImpactLaw::poisson, 0.9, 2);
-  slow.world.event.max_tries = 5;
+  slow.options.event.max_tries = 5;
   slow.start(Eigen::Vector3d(0, 0.2, 0), Eigen::Vector3d::Zero());
   EXPECT_NE(slow.run(2).last.reason.find("more than 5 tries of substeps (max_tries)"), std::string::npos);
   EXPECT_EQ(state_hash(slow.state), state_hash(before));
@@ -519,25 +519,32 @@ TEST(Event, OptionsAreChecked) {
     EXPECT_THROW(options.validate(), InputError);
   };
   EXPECT_NO_THROW(EventOptions{}.validate());
-  refused([](EventOptions& o) { o.restitution = 1.5; });
-  refused([](EventOptions& o) { o.restitution = std::nan(""); });
   refused([](EventOptions& o) { o.touch = 0; });
   refused([](EventOptions& o) { o.rest_speed = -1; });
   refused([](EventOptions& o) { o.simultaneous = 2; });
-  refused([](EventOptions& o) { o.accuracy = 0; });
+  refused([](EventOptions& o) { o.flight_accuracy = 0; });
   refused([](EventOptions& o) { o.energy_accuracy = 0; });
   refused([](EventOptions& o) { o.max_events = 0; });
   refused([](EventOptions& o) { o.max_tries = 0; });
-  refused([](EventOptions& o) { o.impact.tolerance = 0; });
-  refused([](EventOptions& o) { o.impact.order = {0}; });
-  refused([](EventOptions& o) { o.impact.law = ImpactLaw::reflections; });
+  const Model model = block();
+  const auto refused_world = [&](auto change) {
+    World world;
+    change(world);
+    EXPECT_THROW(world.validate(model), InputError);
+  };
+  EXPECT_NO_THROW(World{}.validate(model));
+  refused_world([](World& w) { w.surface.restitution = 1.5; });
+  refused_world([](World& w) { w.surface.restitution = std::nan(""); });
+  refused_world([](World& w) { w.impact.tolerance = 0; });
+  refused_world([](World& w) { w.impact.order = {0}; });
+  refused_world([](World& w) { w.impact.law = ImpactLaw::reflections; });
 }
 
 // Contacts within `simultaneous` of the ground take part in an impact of others.
 TEST(Event, NearlySimultaneousContactsTakePart) {
   for (const bool together : {false, true}) {
     Bench bench(block(), 0.5, ImpactLaw::anitescu_potra, 0, 1e-3);
-    bench.world.event.simultaneous = together ? 1e-3 : 0;
+    bench.options.event.simultaneous = together ? 1e-3 : 0;
     bench.start(Eigen::Vector3d(0, 1.01, 1e-5), Eigen::Vector3d::Zero());
     const Course course = bench.run(0.06);
     ASSERT_FALSE(course.events.empty());

@@ -30,21 +30,21 @@ TEST_P(ExampleScene, StaysUprightOnTheGround) {
   const scree::Run run = run_scene(scene);
   ASSERT_EQ(run.status, RunStatus::complete);
   const bool planar = scene.model.joints()[0].type == JointType::planar;
-  const size_t nq = static_cast<size_t>(scene.model.nq());
   double highest = -1e9, lowest = 1e9, tilt = 0;
   for (size_t k = 0; k < run.rows(); ++k) {
-    const double* q = &run.q[k * nq];
-    const double z = q[planar ? 1 : 2] - run.q[planar ? 1 : 2];
+    const auto q = run.q.row(k);
+    const int up = planar ? 1 : 2;
+    const double z = q(up) - run.q.row(0)(up);
     highest = std::max(highest, z);
     lowest = std::min(lowest, z);
     // Between the vertical and the body's own: cos = 1 - 2 (x^2 + y^2) for the quaternion (w, x, y, z).
-    tilt = std::max(tilt, planar ? std::abs(q[2]) : std::acos(1 - 2 * (q[4] * q[4] + q[5] * q[5])));
+    tilt = std::max(tilt, planar ? std::abs(q(2)) : std::acos(1 - 2 * (q(4) * q(4) + q(5) * q(5))));
   }
   EXPECT_LT(highest, e.height);
   EXPECT_GT(lowest, -e.height);
   EXPECT_LT(tilt, e.tilt);
   EXPECT_LT(*std::max_element(run.penetration.begin(), run.penetration.end()), e.penetration);
-  EXPECT_NEAR(run.q[(run.rows() - 1) * nq] - run.q[0], e.travel, e.slack);
+  EXPECT_NEAR(run.q(run.rows() - 1, 0) - run.q(0, 0), e.travel, e.slack);
 }
 
 // Walks: 0.4 m/s commanded. Crawl: 0.057 m/s. Boxes: Coulomb's law less half a step, and 1 cm.

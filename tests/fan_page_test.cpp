@@ -50,8 +50,8 @@ Scene chain_scene(int links) {
               .control = Control(model),
               .world = {},
               .text = {}};
-  scene.world.environment.add_plane(Vec3(0, 0, -2), Vec3::UnitZ(), "floor");
-  scene.world.points = scene.model.contact_points();
+  scene.world.add(plane_collider(Vec3(0, 0, -2), Vec3::UnitZ(), "floor"));
+  scene.world.add(contact_candidates(scene.model, ContactCandidates::named));
   return scene;
 }
 
@@ -69,12 +69,14 @@ Fan random_fan(const Scene& scene, size_t branches, size_t rows, std::uint64_t s
   fan.first_split = 0.02;
   fan.clusters.resize(branches > 1 ? 2 : 1);
   fan.clusters[0].modes = {"tip sticks"};
+  fan.q = TableStack(branches, rows, nq);
+  fan.v = TableStack(branches, rows, nv);
   for (size_t b = 0; b < branches; ++b) {
-    std::vector<double> q(nq, 0.0);
+    Eigen::VectorXd q = Eigen::VectorXd::Zero(scene.model.nq());
     for (size_t r = 0; r < rows; ++r) {
       for (double& x : q) x += 0.1 * normal(random);
-      fan.q.insert(fan.q.end(), q.begin(), q.end());
-      for (size_t c = 0; c < nv; ++c) fan.v.push_back(normal(random));
+      fan.q.row(b, r) = q;
+      for (double& x : fan.v.row(b, r)) x = normal(random);
     }
     FanBranch branch;
     branch.index = static_cast<long>(b);
@@ -99,11 +101,9 @@ Fan random_fan(const Scene& scene, size_t branches, size_t rows, std::uint64_t s
 
 // Ends the branch before the row.
 void cut(Fan& fan, size_t branch, size_t row) {
-  const size_t nq = fan.q.size() / (fan.branches.size() * fan.rows()),
-               nv = fan.v.size() / (fan.branches.size() * fan.rows());
   for (size_t r = row; r < fan.rows(); ++r) {
-    std::fill_n(fan.q.begin() + static_cast<long>((branch * fan.rows() + r) * nq), nq, kNan);
-    std::fill_n(fan.v.begin() + static_cast<long>((branch * fan.rows() + r) * nv), nv, kNan);
+    fan.q.row(branch, r).setConstant(kNan);
+    fan.v.row(branch, r).setConstant(kNan);
   }
   fan.branches[branch].status = RunStatus::step_failed;
   fan.branches[branch].failure = "why not";
@@ -173,7 +173,7 @@ TEST(FanPage, CodesAreWithinHalfAStepAndEndWithTheBranch) {
     for (size_t b = 0; b < 7; ++b)
       for (size_t r = 0; r < 40; ++r) {
         const std::uint16_t code = codes[(c * 7 + b) * 40 + r];
-        const double exact = c < 2 ? fan.q[(b * 40 + r) * 2 + c] : fan.v[(b * 40 + r) * 2 + c - 2];
+        const double exact = c < 2 ? fan.q(b, r, c) : fan.v(b, r, c - 2);
         if (b == 4 && r >= 17) {
           EXPECT_EQ(code, kNoSample);
           continue;
@@ -212,7 +212,7 @@ TEST(FanPage, QuantilesAreOfTheBranchesThatReachedTheRow) {
   for (size_t r = 0; r < 6; ++r) {
     std::vector<double> values;
     for (size_t b = 0; b < 11; ++b)
-      if (!std::isnan(fan.q[b * 6 + r])) values.push_back(fan.q[b * 6 + r]);
+      if (!std::isnan(fan.q(b, r, 0))) values.push_back(fan.q(b, r, 0));
     EXPECT_EQ(values.size(), 11 - static_cast<size_t>(r >= 3) - static_cast<size_t>(r >= 5));
     // float32 of numbers below 1
     for (size_t p = 0; p < 5; ++p)
@@ -225,7 +225,7 @@ TEST(FanPage, TheTypicalBranchIsTheOneNearestToTheMedian) {
   Fan fan = random_fan(scene, 5, 4);
   const double levels[] = {9, -4, 1.1, 30, 0};  // median 1.1: branch 2
   for (size_t b = 0; b < 5; ++b)
-    for (size_t r = 0; r < 4; ++r) fan.q[b * 4 + r] = levels[b] * static_cast<double>(r);
+    for (size_t r = 0; r < 4; ++r) fan.q(b, r, 0) = levels[b] * static_cast<double>(r);
   fan.clusters = {{{"a"}, {0, 1, 3}}, {{"b"}, {2, 4}}};
   EXPECT_EQ(fan_page_data(scene, fan)["typical"], 2);
   EXPECT_EQ(fan_page_data(scene, fan)["clusters"][0]["representative"], 0);  // of 9, -4, 30
@@ -247,7 +247,7 @@ TEST(FanPage, ClustersHaveCountsAndQuantilesOfTheEnd) {
   EXPECT_EQ(data["clusters"][0]["modes"].size(), 20u);
   EXPECT_EQ(data["clusters"][1]["count"], 4);
   std::vector<double> last;
-  for (const size_t b : {0u, 3u, 6u, 9u}) last.push_back(fan.q[b * 5 + 4]);
+  for (const size_t b : {0u, 3u, 6u, 9u}) last.push_back(fan.q(b, 4, 0));
   const auto ends = block.get<float>(data["ends"]);  // cluster, coordinate, probability
   EXPECT_NEAR(ends[6], slow_quantile(last, 0.05), 1e-7);
   EXPECT_NEAR(ends[7], slow_quantile(last, 0.5), 1e-7);
@@ -381,13 +381,13 @@ TEST(FanPage, RefusesFansThatDoNotFit) {
       EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
     }
   };
-  with([](Fan& f) { f.q.pop_back(); }, "q has 23 entries, expected 24");
-  with([](Fan& f) { f.v.push_back(0); }, "v has 25 entries, expected 24");
+  with([](Fan& f) { f.q.keep(2); }, "q is 2 x 4 x 2, expected 3 x 4 x 2");
+  with([](Fan& f) { f.v = TableStack(3, 4, 3); }, "v is 3 x 4 x 3, expected 3 x 4 x 2");
   with([](Fan& f) { f.coordinates.pop_back(); }, "coordinates has 3 entries, expected 4");
   with([](Fan& f) { f.spread.clear(); }, "spread has 0 entries, expected 4");
   with([](Fan& f) { f.time[2] = f.time[1]; }, "time of row 2 is 0.01, expected finite and increasing times");
-  with([](Fan& f) { f.q[9] = kNan; }, "branch 1, row 0: joint1 [rad] is nan");
-  with([](Fan& f) { f.v[9] = 1 / 0.0; }, "branch 1, row 0: joint1 [rad/s] is inf");
+  with([](Fan& f) { f.q(1, 0, 1) = kNan; }, "branch 1, row 0: joint1 [rad] is nan");
+  with([](Fan& f) { f.v(1, 0, 1) = 1 / 0.0; }, "branch 1, row 0: joint1 [rad/s] is inf");
   with([](Fan& f) { cut(f, 1, 0); }, "branch 1 has no rows");
   with([](Fan& f) { f.clusters[0].branches[0] = 3; }, "cluster 0 has branch 3, expected 0 to 2");
   with([](Fan& f) { f.clusters[1].branches.clear(); }, "cluster 1 has no branches");
@@ -398,8 +398,7 @@ TEST(FanPage, RefusesFansThatDoNotFit) {
 TEST(FanPage, RefusesAModelThatCannotMove) {
   const Scene scene = chain_scene(0);
   Fan fan = random_fan(chain_scene(1), 2, 3);
-  fan.q.clear();
-  fan.v.clear();
+  fan.q = fan.v = TableStack(2, 3, 0);
   fan.coordinates.clear();
   EXPECT_THROW(fan_page_data(scene, fan), InputError);
 }

@@ -141,7 +141,7 @@ FanImpact impact_at(double time, int contacts, const std::string& mode) {
 Fan planar_fan(size_t branches) {
   Fan fan;
   fan.time = {0, 1};
-  fan.q.assign(branches * 2 * 3, 0);
+  fan.q = TableStack(branches, 2, 3);
   fan.v = fan.q;
   fan.branches.resize(branches);
   for (FanBranch& branch : fan.branches) branch.end_time = 1;
@@ -157,8 +157,8 @@ TEST(FanStatistics, QuantilesAreLinearBetweenOrderStatistics) {
   Fan fan = planar_fan(5);
   const double x[] = {4, 1, 3, 0, 2};
   for (size_t b = 0; b < 5; ++b) {
-    fan.q[(2 * b + 1) * 3] = x[b];
-    fan.v[(2 * b + 1) * 3 + 2] = -x[b];
+    fan.q(b, 1, 0) = x[b];
+    fan.v(b, 1, 2) = -x[b];
   }
   for (const double p : {0.0, 0.1, 0.25, 0.5, 0.6, 0.95, 1.0}) {
     EXPECT_DOUBLE_EQ(fan.quantile(1, 0, p), 4 * p);
@@ -167,9 +167,9 @@ TEST(FanStatistics, QuantilesAreLinearBetweenOrderStatistics) {
   }
   EXPECT_EQ(fan.at(2, 1, 0), 3);
   for (size_t b = 0; b < 5; ++b)
-    if (x[b] >= 2) fan.q[(2 * b + 1) * 3] = std::nan("");
+    if (x[b] >= 2) fan.q(b, 1, 0) = std::nan("");
   EXPECT_DOUBLE_EQ(fan.quantile(1, 0, 0.5), 0.5);  // of 0 and 1, which came so far
-  for (size_t b = 0; b < 5; ++b) fan.q[(2 * b + 1) * 3] = std::nan("");
+  for (size_t b = 0; b < 5; ++b) fan.q(b, 1, 0) = std::nan("");
   EXPECT_TRUE(std::isnan(fan.quantile(1, 0, 0.5)));
   EXPECT_EQ(rows_reached(fan, 0), 1u);
 }
@@ -267,7 +267,7 @@ TEST(FanStatistics, SpreadIsTheStandardDeviationInTheMetricOfTheMass) {
     double mean = 0, variance = 0;
     const auto x = [&](size_t b) { return 1e3 + std::sin(static_cast<double>(b * b) + c); };
     for (size_t b = 0; b < n; ++b) {
-      fan.q[(2 * b + 1) * 3 + static_cast<size_t>(c)] = x(b);
+      fan.q(b, 1, static_cast<size_t>(c)) = x(b);
       mean += x(b) / n;
     }
     for (size_t b = 0; b < n; ++b) variance += (x(b) - mean) * (x(b) - mean) / n;
@@ -280,7 +280,7 @@ TEST(FanStatistics, SpreadIsTheStandardDeviationInTheMetricOfTheMass) {
   several.options.threads = 3;
   measure_spread(model, several);
   EXPECT_EQ(several.spread, fan.spread);
-  for (size_t b = 0; b < n; ++b) fan.q[(2 * b + 1) * 3] = std::nan("");
+  for (size_t b = 0; b < n; ++b) fan.q(b, 1, 0) = std::nan("");
   measure_spread(model, fan);
   EXPECT_TRUE(std::isnan(fan.spread[1]));
 }
@@ -292,13 +292,13 @@ TEST(FanStatistics, SpreadKnowsRotations) {
   fan.time = {0, 1};
   fan.branches.resize(2);
   const double a = 0.3;
-  for (int b = 0; b < 2; ++b)
-    for (int row = 0; row < 2; ++row) {
+  fan.q = TableStack(2, 2, 7);
+  fan.v = TableStack(2, 2, 6);
+  for (size_t b = 0; b < 2; ++b)
+    for (size_t row = 0; row < 2; ++row) {
       const double turn = row == 0 ? 0 : (b == 0 ? a : -a), sign = b == 0 ? 1 : -1;
-      for (const double x : {0.5, 2.0, 1.0, sign * std::cos(turn / 2), 0.0, 0.0, sign * std::sin(turn / 2)})
-        fan.q.push_back(x);
+      fan.q.row(b, row) << 0.5, 2.0, 1.0, sign * std::cos(turn / 2), 0.0, 0.0, sign * std::sin(turn / 2);
     }
-  fan.v.assign(2 * 2 * 6, 0);
   measure_spread(model, fan);
   EXPECT_NEAR(fan.spread[0], 0, 1e-15);
   Dynamics dynamics(model);
@@ -407,17 +407,14 @@ TEST(Fan, BranchesAreRunsWithDrawnImpacts) {
       return sample_outcome(problem, draw, b);
     });
     State state = make_state(scene.model, scene.q0, scene.v0);
-    std::vector<double> q(state.q.begin(), state.q.end());
     for (size_t row = 1; row < fan.rows(); ++row) {
       ASSERT_TRUE(step(scene.model, scene.control, scene.options, state, workspace).converged());
       state.time = fan.time[row];
-      q.insert(q.end(), state.q.begin(), state.q.end());
+      EXPECT_EQ(state.q, fan.q.row(static_cast<size_t>(b), row)) << b;
     }
     const FanBranch& branch = fan.branches[static_cast<size_t>(b)];
     EXPECT_EQ(state_hash(state), branch.final_state_hash) << b;
     EXPECT_EQ(branch.impacts.size(), static_cast<size_t>(k));
-    const auto from = fan.q.begin() + b * static_cast<std::ptrdiff_t>(q.size());
-    EXPECT_TRUE(same_bits(q, std::vector<double>(from, from + std::ssize(q)))) << b;
     impacts += branch.impacts.size();
   }
   EXPECT_GT(impacts, 24u);
@@ -434,8 +431,8 @@ TEST(Fan, ThreadsDoNotMatter) {
     options.threads = threads;
     const Fan fan = run_fan(scene, options);
     EXPECT_EQ(fan.options.threads, threads > 0 ? threads : thread_count(0));
-    EXPECT_TRUE(same_bits(fan.q, one.q));
-    EXPECT_TRUE(same_bits(fan.v, one.v));
+    EXPECT_TRUE(same_bits(fan.q.numbers(), one.q.numbers()));
+    EXPECT_TRUE(same_bits(fan.v.numbers(), one.v.numbers()));
     EXPECT_TRUE(same_bits(fan.spread, one.spread));
     ASSERT_EQ(fan.branches.size(), one.branches.size());
     for (size_t b = 0; b < one.branches.size(); ++b) {
@@ -460,7 +457,7 @@ TEST(Fan, EveryBranchKeepsThePhysics) {
   for (const FanBranch& branch : fan.branches) {
     EXPECT_EQ(branch.status, RunStatus::complete) << branch.failure;
     EXPECT_EQ(branch.end_time, scene.duration);
-    EXPECT_LE(branch.penetration, scene.world.event.touch);
+    EXPECT_LE(branch.penetration, scene.options.event.touch);
     EXPECT_LT(branch.final_energy, start);
     EXPECT_GT(branch.final_energy, 9.81 * 0.25 - 1e-6);  // on the ground
     double time = 0;
@@ -505,7 +502,7 @@ TEST(Fan, BranchesThatSlideFlatStopWhereCoulombSays) {
 TEST(Fan, RestitutionBlendsEveryOutcome) {
   Scene scene = block();
   const Fan inelastic = run_fan(scene, branches(20));
-  scene.world.event.restitution = 0.4;
+  scene.world.surface.restitution = 0.4;
   const Fan fan = run_fan(scene, branches(20));
   for (size_t b = 0; b < 20; ++b) {
     const FanImpact& impact = fan.branches[b].impacts[0];
@@ -549,7 +546,7 @@ TEST(Fan, WithoutImpactsAllBranchesAreTheScene) {
     EXPECT_TRUE(fan.branches[b].impacts.empty());
     EXPECT_EQ(fan.branches[b].end_time, 0.05);
   }
-  EXPECT_TRUE(same_bits(std::vector<double>(fan.q.begin(), fan.q.begin() + std::ssize(run.q)), run.q));
+  for (size_t row = 0; row < run.rows(); ++row) EXPECT_EQ(fan.q.row(0, row), run.q.row(row));
   EXPECT_TRUE(std::isnan(fan.first_split));
   ASSERT_EQ(fan.clusters.size(), 1u);
   EXPECT_TRUE(fan.clusters[0].modes.empty());
@@ -596,7 +593,7 @@ TEST(Fan, InterruptedKeepsWhatEnded) {
   EXPECT_TRUE(fan.interrupted);
   ASSERT_GE(fan.branches.size(), 9u);
   ASSERT_LE(fan.branches.size(), 10u);  // another thread may just have ended one
-  ASSERT_EQ(fan.q.size(), fan.branches.size() * fan.rows() * 3);
+  ASSERT_TRUE(fan.q.has_shape(fan.branches.size(), fan.rows(), 3));
   long last = -1;
   for (size_t b = 0; b < fan.branches.size(); ++b) {
     const size_t index = static_cast<size_t>(fan.branches[b].index);
@@ -626,7 +623,7 @@ TEST(Fan, RefusesWhatItCannotRun) {
   other.options.integrator = IntegratorType::ne_lcp;
   refuses(other, {}, "integrator \"ne-lcp\" knows no impacts, expected \"event\"");
   other = block();
-  other.world.environment = {};
+  std::erase_if(other.world.colliders, [](const Collider& c) { return c.body == kWorld; });
   refuses(other, {}, "no ground");
   other = block();
   other.q0(1) = 0.2;
@@ -664,14 +661,14 @@ TEST(FanFile, HoldsWhatTheFanHolds) {
   EXPECT_EQ(folder.count(), 1);
   const hdf5::Reader in(folder / "fan.h5");
   const std::uint64_t n = 20, rows = fan.rows();
-  EXPECT_EQ(in.integer_attribute("/", "fan_version"), 1);
+  EXPECT_EQ(in.integer_attribute("/", "fan_version"), 2);
   EXPECT_EQ(in.string_attribute("/", "status"), "complete");
   EXPECT_EQ(in.string_attribute("/", "sampler"), "persistent");
   EXPECT_EQ(in.number_attribute("/", "first_split"), fan.first_split);
   EXPECT_EQ(in.string_attribute("/q", "units"), "m, rad, unit quaternions (w, x, y, z)");
   EXPECT_TRUE(same_bits(in.numbers("/time", {rows}), fan.time));
-  EXPECT_TRUE(same_bits(in.numbers("/q", {n, rows, 3}), fan.q));
-  EXPECT_TRUE(same_bits(in.numbers("/v", {n, rows, 3}), fan.v));
+  EXPECT_TRUE(same_bits(in.numbers("/q", {n, rows, 3}), fan.q.numbers()));
+  EXPECT_TRUE(same_bits(in.numbers("/v", {n, rows, 3}), fan.v.numbers()));
   EXPECT_TRUE(same_bits(in.numbers("/spread", {rows}), fan.spread));
   const std::vector<int> first = in.integers("/branches/first_impact", {n + 1});
   const std::uint64_t impacts = static_cast<std::uint64_t>(first.back());
@@ -716,7 +713,7 @@ TEST(FanFile, EmptyAndFailedFansAreWrittenToo) {
   const hdf5::Reader in(folder / "failed.h5");
   EXPECT_EQ(in.integers("/branches/status", {5}), std::vector<int>(5, 1));
   EXPECT_NE(in.strings("/branches/failure", {5})[0].find("still approach"), std::string::npos);
-  fan.q.pop_back();
+  fan.q.keep(4);
   EXPECT_THROW(write_fan(folder / "wrong.h5", scene, fan), InputError);
   EXPECT_THROW(write_fan(folder / "no/fan.h5", scene, fan), InputError);
   EXPECT_EQ(folder.count(), 2);

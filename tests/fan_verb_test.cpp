@@ -77,7 +77,7 @@ TEST(FanVerb, JsonAndFilesAgreeWithTheLibrary) {
   EXPECT_EQ(folder.count(), 2);
   EXPECT_GT(fs::file_size(html), 0u);
   const hdf5::Reader in(out);
-  EXPECT_EQ(in.numbers("/q", {30, fan.rows(), 3}), fan.q);
+  EXPECT_EQ(in.numbers("/q", {30, fan.rows(), 3}), fan.q.numbers());
   const Outcome view = Process({cli_program(), "view", out, "--html", (folder / "x.html").string()}).wait();
   EXPECT_EQ(view.exit_code, 2);
   EXPECT_NE(view.err.find("is a fan of branches"), std::string::npos) << view.err;

@@ -44,10 +44,10 @@ bool is_rigid(IntegratorType type) { return type == IntegratorType::ne_lcp || ty
 class Box {
  public:
   explicit Box(const Case& c) : model_(load_urdf(source_dir() + "/models/box.urdf")), case_(c) {
-    world_.environment.add_plane(Vec3::Zero(), Vec3::UnitZ());
-    world_.points = model_.contact_points();
+    world_.add(plane_collider(Vec3::Zero(), Vec3::UnitZ()));
+    world_.add(contact_candidates(model_, ContactCandidates::named));
     CoulombOptions law;
-    law.friction = world_.smooth.friction = kMu;
+    world_.surface.friction = kMu;
     law.depth = 1e-3;
     world_.law = make_coulomb(law);
     q_ = model_.neutral_position();
@@ -57,7 +57,7 @@ class Box {
   // The velocity after some steps with a pull of `pull` times the weight along `heading`.
   Eigen::VectorXd run(double heading, double pull, double speed, int steps) {
     StepOptions options{.integrator = case_.integrator, .dt = case_.dt};
-    options.gravity = kGravity * Vec3(pull * std::cos(heading), pull * std::sin(heading), -1);
+    world_.gravity = kGravity * Vec3(pull * std::cos(heading), pull * std::sin(heading), -1);
     Simulation s(model_, world_, options);
     Eigen::VectorXd v = Eigen::VectorXd::Zero(model_.nv());
     v.head<2>() = speed * Vec3(std::cos(heading), std::sin(heading), 0).head<2>();
@@ -69,7 +69,7 @@ class Box {
  private:
   Model model_;
   Case case_;
-  ContactWorld world_;
+  World world_;
   Eigen::VectorXd q_;
 };
 
@@ -132,16 +132,15 @@ TEST(FrictionCone, ImpactsTakeTwoPercentOfCoulombInEveryHeading) {
 // The same of the inclusion, whose boundary steps and impacts have the polygon of the impact laws.
 TEST(FrictionCone, TheInclusionHoldsToTwoPercentOfCoulomb) {
   const Model model = load_urdf(source_dir() + "/models/box.urdf");
-  ContactWorld world;
-  world.environment.add_plane(Vec3::Zero(), Vec3::UnitZ());
-  world.points = model.contact_points();
-  world.smooth.friction = kMu;
+  World world;
+  world.add(plane_collider(Vec3::Zero(), Vec3::UnitZ()));
+  world.add(contact_candidates(model, ContactCandidates::named));
+  world.surface.friction = kMu;
   for (const double degrees : {0.0, 11.25, 22.5, 30.0, 101.25}) {
     const double heading = degrees * std::numbers::pi / 180;
     const auto speed = [&](double pull) {
-      InclusionOptions options;
-      options.gravity = kGravity * Vec3(pull * std::cos(heading), pull * std::sin(heading), -1);
-      Inclusion inclusion(model, world, options);
+      world.gravity = kGravity * Vec3(pull * std::cos(heading), pull * std::sin(heading), -1);
+      Inclusion inclusion(model, world);
       State state = make_state(model);
       state.q(2) = 0.25;
       for (int k = 0; k < 5; ++k) EXPECT_TRUE(inclusion.advance(state, 0.05).advanced());
@@ -155,14 +154,12 @@ TEST(FrictionCone, TheInclusionHoldsToTwoPercentOfCoulomb) {
 // The polytopes of the laws themselves, for pure slip: the largest force against it.
 TEST(FrictionCone, LawsOfferNinetyEightPercentOfCoulombInEveryHeading) {
   PatchOptions disc;
-  disc.friction = kMu;
   disc.radius = 0.05;
-  CoulombOptions point;
-  point.friction = kMu;
-  for (const auto& law : {make_coulomb(point), make_patch(disc)}) {
+  for (const auto& law : {make_coulomb({}), make_patch(disc)}) {
     ContactGeometry geometry;
     geometry.depth = 0.01;
     geometry.share_of_weight = 1;
+    geometry.friction = kMu;
     Wrenches v(6, law->vertex_count());
     law->vertices(geometry, v);
     for (const double heading : headings()) {

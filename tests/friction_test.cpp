@@ -24,7 +24,7 @@ using test::uniform;
 // What a stage on its own asks for.
 class StageHost final : public ModelLaneHost {
  public:
-  StageHost(const Model& model, const ContactWorld& world) : ModelLaneHost(model, world, 1) {}
+  StageHost(const Model& model, const World& world) : ModelLaneHost(model, world, 1) {}
   bool next(LaneStart&) override { return false; }
   double step_length(int, double&) override { return 0; }
   void targets(int, double, double*, double*) override {}
@@ -56,22 +56,20 @@ struct Problem {
     const Eigen::VectorXd q = test::random_position(random, model), v = test::random_velocity(random, model, 1.5);
     delta = kStage * v + test::random_velocity(random, model, 0.05);
     if (c.hilly)
-      world.environment.add_height_field(hills());
+      world.add(height_field_collider(hills()));
     else
-      world.environment.add_plane(Vec3(0, 0, -0.1), Vec3(uniform(random, -0.5, 0.5), uniform(random, -0.5, 0.5), 1));
+      world.add(plane_collider(Vec3(0, 0, -0.1), Vec3(uniform(random, -0.5, 0.5), uniform(random, -0.5, 0.5), 1)));
     Eigen::VectorXd q_trial = q;
     StageHost(model, world).displace(delta.data(), q_trial.data());
     for (int k = 0; k < 4; ++k) {
-      ContactPoint point;
-      const int body = std::uniform_int_distribution<int>(0, static_cast<int>(model.bodies().size()) - 1)(random);
-      point.body = BodyIndex(body);
-      point.radius = k % 2 ? uniform(random, 0.05, 0.15) : 0;
+      const BodyIndex body(std::uniform_int_distribution<int>(0, static_cast<int>(model.bodies().size()) - 1)(random));
+      const double radius = k % 2 ? uniform(random, 0.05, 0.15) : 0;
       Vec3 place(uniform(random, -1.2, 1.2), uniform(random, -1.2, 1.2), 0);
       const double deep = uniform(random, 0.02, 0.1);  // [m], and up to three in the ground, one above it
       for (int i = 0; i < 30; ++i)
-        place.z() -= world.environment.distance(0, place).value - point.radius + (k == 3 ? -deep : deep);
-      point.p_B = frame_pose(model, q_trial, Frame{"", point.body, {}}).inverse() * place;
-      world.points.push_back(point);
+        place.z() -= distance(world.colliders[0], place).value - radius + (k == 3 ? -deep : deep);
+      const Vec3 p_B = frame_pose(model, q_trial, Frame{"", body, {}}).inverse() * place;
+      world.add(point_collider(body, p_B, radius, ""));
     }
     host = std::make_unique<StageHost>(model, world);  // now that the world is as it stays
     setup = make_lane_setup(model, world);
@@ -107,7 +105,7 @@ struct Problem {
     stage->coefficients.drag = uniform(random, 1e2, 1e4);
     stage->coefficients.mu = 0.7;
     stage->coefficients.creep = uniform(random, 0.05, 0.2);
-    stage->coefficients.dissipation = 0.2;
+    stage->coefficients.damping = 0.2;
     stage->substep = kStage;
     stage->start(*host);
     stage->begin(true);
@@ -126,7 +124,7 @@ struct Problem {
   }
 
   test::RandomTree tree;
-  ContactWorld world;
+  World world;
   std::unique_ptr<StageHost> host;
   LaneSetup setup;
   std::unique_ptr<SmoothStage<double>> stage;
@@ -241,16 +239,14 @@ struct Scatter {
   explicit Scatter(Random& random) : tree(test::random_tree(random, 0, false)), control(tree.model) {
     const Model& model = tree.model;
     q = test::random_position(random, model), v = test::random_velocity(random, model);
-    world.environment.add_plane(Vec3::Zero(), Vec3(0.1, -0.2, 1));
+    world.add(plane_collider(Vec3::Zero(), Vec3(0.1, -0.2, 1)));
     for (int k = 0; k < 4; ++k) {
-      ContactPoint point;
-      point.body =
-          BodyIndex(std::uniform_int_distribution<int>(0, static_cast<int>(model.bodies().size()) - 1)(random));
-      point.radius = k % 2 ? 0.1 : 0;
+      const BodyIndex body(std::uniform_int_distribution<int>(0, static_cast<int>(model.bodies().size()) - 1)(random));
+      const double radius = k % 2 ? 0.1 : 0;
       Vec3 place(uniform(random, -1, 1), uniform(random, -1, 1), 0);
-      place.z() -= world.environment.distance(0, place).value - point.radius + uniform(random, -0.01, 0.01);
-      point.p_B = frame_pose(model, q, Frame{"", point.body, {}}).inverse() * place;
-      world.points.push_back(point);
+      place.z() -= distance(world.colliders[0], place).value - radius + uniform(random, -0.01, 0.01);
+      const Vec3 p_B = frame_pose(model, q, Frame{"", body, {}}).inverse() * place;
+      world.add(point_collider(body, p_B, radius, ""));
     }
     for (const Joint& joint : model.joints()) {
       if (velocity_count(joint.type) != 1) continue;
@@ -264,7 +260,7 @@ struct Scatter {
     return scree::step(tree.model, control, options, state, workspace);
   }
   test::RandomTree tree;
-  ContactWorld world;
+  World world;
   Control control;
   Eigen::VectorXd q, v;
 };
@@ -388,10 +384,10 @@ TEST(SmoothMotion, ASphereComesToRollWithoutSlipping) {
   const double radius = 0.1;
   for (const IntegratorType integrator : {pbfd_coulomb, pbfd_coulomb2}) {
     const Model model = ball(radius);
-    ContactWorld world;
-    world.environment.add_plane(Vec3::Zero(), Vec3::UnitZ());
-    world.points = {{"ball", BodyIndex(0), Vec3::Zero(), radius}};
-    world.smooth.friction = 0.5;
+    World world;
+    world.add(plane_collider(Vec3::Zero(), Vec3::UnitZ()));
+    world.add(point_collider(BodyIndex(0), Vec3::Zero(), radius, "ball"));
+    world.surface.friction = 0.5;
     Simulation simulation(model, world, options_of(integrator, 0.002));
     Eigen::VectorXd q = model.neutral_position(), v = Eigen::VectorXd::Zero(6);
     q(2) = radius - world.smooth.depth;
@@ -414,17 +410,17 @@ TEST(SmoothMotion, ABoxOnASlopeCreepsSlowlyOrSlides) {
   const Model model = load("box");
   const double slope = 0.3;
   for (const double friction : {0.5, 0.2}) {
-    ContactWorld world;
-    world.environment.add_plane(Vec3::Zero(), Vec3(std::sin(slope), 0, std::cos(slope)));
-    world.points = model.contact_points();
-    ASSERT_GE(world.points.size(), 4u);
-    world.smooth.friction = friction;
-    world.smooth.dissipation = 5;  // the fall onto the slope is not the question
+    World world;
+    world.add(plane_collider(Vec3::Zero(), Vec3(std::sin(slope), 0, std::cos(slope))));
+    world.add(contact_candidates(model, ContactCandidates::named));
+    ASSERT_GE(world.body_colliders(), 4u);
+    world.surface.friction = friction;
+    world.smooth.damping = 5;  // the fall onto the slope is not the question
     Simulation simulation(model, world, options_of(pbfd_coulomb, 0.01));
     Eigen::VectorXd q = model.neutral_position(), v = Eigen::VectorXd::Zero(6);
     const Quat turn(Eigen::AngleAxisd(slope, Vec3::UnitY()));
     double lowest = 0;
-    for (const ContactPoint& point : world.points) lowest = std::min(lowest, point.p_B.z() - point.radius);
+    for (const ContactPoint& point : model.contact_points()) lowest = std::min(lowest, point.p_B.z() - point.radius);
     q.head<3>() = turn * Vec3(0, 0, -lowest - world.smooth.depth);
     q.segment<4>(3) << turn.w(), turn.x(), turn.y(), turn.z();
     simulation.set_state(q, v);
@@ -456,11 +452,11 @@ TEST(SmoothMotion, TurnedAndMirroredScenesMoveAlike) {
     std::vector<Vec3> paths[3];
     for (int which = 0; which < 3; ++which) {  // as it is, turned, mirrored in y
       const Mat3 R = which == 1 ? turn : Mat3::Identity();
-      ContactWorld world;
-      world.environment.add_plane(Vec3::Zero(), R * Vec3::UnitZ());
-      world.points = model.contact_points();
+      World world;
+      world.add(plane_collider(Vec3::Zero(), R * Vec3::UnitZ()));
+      world.add(contact_candidates(model, ContactCandidates::named));
       StepOptions options = options_of(integrator, 0.005);
-      options.gravity = R * options.gravity;
+      world.gravity = R * world.gravity;
       Simulation simulation(model, world, options);
       Eigen::VectorXd q = model.neutral_position(), v(6);
       const double side = which == 2 ? -1 : 1;
@@ -492,11 +488,11 @@ TEST(SmoothMotion, TurnedAndMirroredScenesMoveAlike) {
 TEST(SmoothMotion, ConvergesWithItsOrderWhileContactLasts) {
   const Model model = load("box-planar");
   const auto pose = [&](IntegratorType integrator, double dt) {
-    ContactWorld world;
-    world.environment.add_plane(Vec3::Zero(), Vec3::UnitZ());
-    world.points = model.contact_points();
+    World world;
+    world.add(plane_collider(Vec3::Zero(), Vec3::UnitZ()));
+    world.add(contact_candidates(model, ContactCandidates::named));
     world.smooth.speed = 1;
-    world.smooth.friction = 0.1;  // slides all the time
+    world.surface.friction = 0.1;  // slides all the time
     Simulation simulation(model, world, options_of(integrator, dt, Optimizer::jtj_lm));
     Eigen::VectorXd q = model.neutral_position(), v = Eigen::VectorXd::Zero(3);
     q(1) = 0.25 - world.smooth.depth;

@@ -254,11 +254,11 @@ Model mass_on_rail() {
   return ModelBuilder("mass").add_body(mass, "world", rail).add_contact_point("mass", foot).build();
 }
 
-ContactWorld sand(const Model& model, std::shared_ptr<const ContactLaw> law) {
-  ContactWorld world;
-  world.environment.add_plane(Vec3::Zero(), Vec3::UnitZ());
+World sand(const Model& model, std::shared_ptr<const ContactLaw> law) {
+  World world;
+  world.add(plane_collider(Vec3::Zero(), Vec3::UnitZ()));
   world.law = std::move(law);
-  world.points = model.contact_points();
+  world.add(contact_candidates(model, ContactCandidates::named));
   return world;
 }
 
@@ -270,7 +270,7 @@ const char* const kLinear =
 
 Simulation mass_in_sand(std::shared_ptr<const ContactLaw> law, IntegratorType integrator, double dt, double depth) {
   Model model = mass_on_rail();
-  ContactWorld world = sand(model, std::move(law));
+  World world = sand(model, std::move(law));
   Simulation simulation(std::move(model), std::move(world), {.integrator = integrator, .dt = dt});
   simulation.set_state(Eigen::VectorXd::Constant(1, 0.5 - depth), Eigen::VectorXd::Zero(1));
   return simulation;
@@ -315,7 +315,7 @@ TEST_F(Granular, SinksToTwiceTheRestingDepthWhenLetGoAtTheSurface) {
 TEST_F(Granular, TakesTheZerothOrderWhereNobodyNamesAnIntegrator) {
   const auto law = load(kLinear);
   const Model model = mass_on_rail();
-  const ContactWorld world = sand(model, law);
+  const World world = sand(model, law);
   EXPECT_EQ(default_integrator(world), IntegratorType::pbd_zonmdp);
   EXPECT_EQ(default_integrator({}), IntegratorType::pbd_nmdp2);
   Simulation simulation(model, world);
@@ -339,7 +339,7 @@ TEST_F(Granular, IsRefusedByFirstOrderIntegrators) {
     }
     // Step by step, without a Simulation.
     const Model model = mass_on_rail();
-    const ContactWorld world = sand(model, law);
+    const World world = sand(model, law);
     StepWorkspace workspace(model, world);
     State state = make_state(model);
     EXPECT_THROW((void)step(model, Control(model), {.integrator = integrator}, state, workspace), InputError);

@@ -119,11 +119,11 @@ Model spheres(Random& random) {
   return builder.build();
 }
 
-ContactWorld floor_world(const Model& model, double friction) {
-  ContactWorld world;
-  world.environment.add_plane(Vec3::Zero(), Vec3::UnitZ());
-  world.smooth.friction = friction;
-  world.points = model.contact_points();
+World floor_world(const Model& model, double friction) {
+  World world;
+  world.add(plane_collider(Vec3::Zero(), Vec3::UnitZ()));
+  world.surface.friction = friction;
+  world.add(contact_candidates(model, ContactCandidates::named));
   return world;
 }
 
@@ -154,7 +154,7 @@ TEST(Inclusion, ABallFallsStopsAndRestsAsTheClosedFormSays) {
   for (const double mass : {0.1, 1.0, 7.0})
     for (const double ds : {0.5, 0.03, 0.001}) {
       const Model model = ball(mass);
-      const ContactWorld world = floor_world(model, 0.5);
+      const World world = floor_world(model, 0.5);
       Inclusion inclusion(model, world);
       State state = make_state(model);
       state.q(0) = z0;
@@ -185,7 +185,7 @@ TEST(Inclusion, ABlockAtRestSlowsTimeByItsWeight) {
       for (const double mu : {0.0, 0.6}) {
         const double mass = 2.5;
         const Model model = box(mass, Vec3(0.2, 0.3, 0.1), planar);
-        const ContactWorld world = floor_world(model, mu);
+        const World world = floor_world(model, mu);
         InclusionOptions options;
         options.selection = selection;
         Inclusion inclusion(model, world, options);
@@ -212,7 +212,7 @@ TEST(Inclusion, ASlidingBlockStopsWhereCoulombSaysSo) {
   std::vector<double> errors;
   for (const double ds : {0.08, 0.04, 0.02}) {
     const Model model = box(mass, Vec3(0.3, 0.2, 0.1), true);
-    const ContactWorld world = floor_world(model, mu);
+    const World world = floor_world(model, mu);
     Inclusion inclusion(model, world);
     Eigen::VectorXd q(3), v(3);
     q << 0, 0.1, 0;
@@ -268,7 +268,7 @@ struct Rod {
     return make_state(model, q, v);
   }
   Model model;
-  ContactWorld world;
+  World world;
 };
 
 // With enough friction the tip sticks and the rod falls about it: (4/3) m l^2 theta'' = -m g l cos(theta). The tip
@@ -295,8 +295,8 @@ TEST(Inclusion, ARodFallsAboutItsTipToFirstOrder) {
       }
       t = state.time;
       worst = std::max(worst, std::abs(-state.q(2) - theta));
-      ASSERT_GE(inclusion.least_gap(state), -rod.world.event.touch);
-      ASSERT_LE(inclusion.least_gap(state), rod.world.event.touch);
+      ASSERT_GE(inclusion.least_gap(state), -EventOptions{}.touch);
+      ASSERT_LE(inclusion.least_gap(state), EventOptions{}.touch);
     }
     errors.push_back(worst);
     EXPECT_LE(std::abs(state.q(0) - Rod::kHalf * std::cos(state.q(2))), 0.1 * ds);
@@ -379,7 +379,7 @@ TEST(Inclusion, PainlevesRodIsStoppedByAnImpulseWithoutTime) {
 TEST(Inclusion, EqualSharesKeepABlockFlat) {
   const double mass = 1.4, v0 = 0.8, ds = 0.01;
   const Model model = box(mass, Vec3(0.1, 0.1, 0.3), true);
-  const ContactWorld world = floor_world(model, 0.5);
+  const World world = floor_world(model, 0.5);
   Inclusion inclusion(model, world);
   Eigen::VectorXd q(3), v(3);
   q << 0, 0.3, 0;
@@ -404,8 +404,8 @@ TEST(Inclusion, EqualSharesKeepABlockFlat) {
 TEST(Inclusion, AgreesWithEventsAndRouthsLaw) {
   const double mass = 1.2;
   const Model model = box(mass, Vec3(0.2, 0.2, 0.1), true);
-  ContactWorld world = floor_world(model, 0.35);
-  world.event.impact.law = ImpactLaw::routh;
+  World world = floor_world(model, 0.35);
+  world.impact.law = ImpactLaw::routh;
   Eigen::VectorXd q(3), v(3);
   q << 0, 0.35, 0.5;
   v << 0.8, -1, -1.5;
@@ -444,7 +444,7 @@ TEST(Inclusion, AgreesWithEventsAndRouthsLaw) {
 
 struct Scene {
   Model model;
-  ContactWorld world;
+  World world;
   State state;
 };
 
@@ -455,19 +455,18 @@ Scene random_scene(Random& random, int kind) {
                     ? box(uniform(random, 0.2, 3), Vec3(0.1, 0.1, 0.1) + test::random_vector(random, 0.05), false)
                 : kind == 3 ? spheres(random)
                             : rods(4, false, uniform(random, 0, 0.05), random);
-  ContactWorld world;
+  World world;
   const bool flat = uniform(random, 0, 1) < 0.5;
   const double slope = flat ? 0 : uniform(random, -0.4, 0.4);
-  world.environment.add_plane(Vec3::Zero(), Vec3(std::sin(slope), 0, std::cos(slope)));
-  if (uniform(random, 0, 1) < 0.7) world.environment.add_plane(Vec3(1.2, 0, 0), -Vec3::UnitX());
+  world.add(plane_collider(Vec3::Zero(), Vec3(std::sin(slope), 0, std::cos(slope))));
+  if (uniform(random, 0, 1) < 0.7) world.add(plane_collider(Vec3(1.2, 0, 0), -Vec3::UnitX()));
   if (uniform(random, 0, 1) < 0.7) {
     const double turn = flat ? 0 : uniform(random, -0.3, 0.3);
     const Pose X_WS{Eigen::AngleAxisd(turn, Vec3::UnitY()).toRotationMatrix(), Vec3(-0.8, 0, 0.1)};
-    world.environment.add_box(X_WS, Vec3(0.6, 3, 0.3));
+    world.add(box_collider(X_WS, Vec3(0.6, 3, 0.3)));
   }
-  world.smooth.friction = uniform(random, 0, 1) < 0.2 ? 0 : uniform(random, 0, 1.2);
-  world.event.accuracy = 1e-8;  // of flight, which is not what is tested
-  world.points = model.contact_points();
+  world.surface.friction = uniform(random, 0, 1) < 0.2 ? 0 : uniform(random, 0, 1.2);
+  world.add(contact_candidates(model, ContactCandidates::named));
 
   // In the air.
   Inclusion inclusion(model, world);
@@ -503,7 +502,9 @@ TEST(Inclusion, NothingPenetratesWhateverIsSelected) {
   for (int scene_index = 0; scene_index < 250; ++scene_index) {
     const Scene scene = random_scene(random, scene_index % 5);
     Dynamics dynamics(scene.model);
-    Inclusion inclusion(scene.model, scene.world, random_selection(static_cast<std::uint64_t>(scene_index)));
+    InclusionOptions options = random_selection(static_cast<std::uint64_t>(scene_index));
+    options.event.flight_accuracy = 1e-8;  // not what is tested
+    Inclusion inclusion(scene.model, scene.world, options);
     State state = scene.state;
     const double ds = 1e-3 * std::pow(10, uniform(random, 0, 1.5)) * (1 + scene.model.total_mass() * kGravity);
     double s = 0, impulse = 0;
@@ -511,7 +512,7 @@ TEST(Inclusion, NothingPenetratesWhateverIsSelected) {
       const State before = state;
       const InclusionStep step = inclusion.advance(state, ds);
       ASSERT_TRUE(step.advanced()) << step.reason << ", scene " << scene_index << " step " << k;
-      ASSERT_GE(inclusion.least_gap(state), -scene.world.event.touch) << "scene " << scene_index << " step " << k;
+      ASSERT_GE(inclusion.least_gap(state), -options.event.touch) << "scene " << scene_index << " step " << k;
       deepest = std::min(deepest, inclusion.least_gap(state));
       s += step.ds;
       impulse += step.normal_impulse;
@@ -522,7 +523,7 @@ TEST(Inclusion, NothingPenetratesWhateverIsSelected) {
       for (const InclusionContact& contact : step.contacts) {
         ASSERT_GE(contact.normal_impulse, 0);
         // Residuals of 1e-10 of the terms of the problem, velocities of up to 10 m/s and impulses.
-        ASSERT_LE(contact.friction.norm(), scene.world.smooth.friction * contact.normal_impulse + 1e-9 * (1 + ds));
+        ASSERT_LE(contact.friction.norm(), scene.world.surface.friction * contact.normal_impulse + 1e-9 * (1 + ds));
         ASSERT_LE(std::abs(contact.friction.dot(contact.normal)), 1e-12 * ds);
       }
       dynamics.set_position(before.q);
@@ -540,7 +541,7 @@ TEST(Inclusion, NothingPenetratesWhateverIsSelected) {
           for (int i = 0; i < velocity_count(joint.type); ++i)
             f(joint.v_index + i) += joint.damping * before.v(joint.v_index + i);
         ASSERT_LE(K1, K0 - step.dt * f.dot(state.v) + 1e-9 * K0 +
-                          (1 + scene.world.smooth.friction) * scene.world.event.rest_speed * step.normal_impulse)
+                          (1 + scene.world.surface.friction) * options.event.rest_speed * step.normal_impulse)
             << "scene " << scene_index << " step " << k;
       } else {
         ASSERT_EQ(step.normal_impulse, 0);
@@ -560,7 +561,7 @@ TEST(Inclusion, NothingPenetratesWhateverIsSelected) {
 // selections rest, some rock to the left and some to the right, as far as the sequence "one corner, then the other".
 TEST(Inclusion, ImpactsEndWhereTheSetOfOutcomesAllows) {
   const Model model = box(0.19, Vec3(0.03722, 0.03722, 0.08047), true);
-  const ContactWorld world = floor_world(model, 1);
+  const World world = floor_world(model, 1);
   Eigen::VectorXd q(3), v(3);
   q << 0, 0.08047, 0;
   v << 0, -0.1401, 0;
@@ -586,7 +587,7 @@ TEST(Inclusion, ImpactsEndWhereTheSetOfOutcomesAllows) {
     ASSERT_TRUE(same_bits(state.q, start.q) && state.time == start.time);
     EXPECT_LE(impulse, set.impulse_bound);
     for (const OutcomeExtreme& extreme : set.extremes)
-      EXPECT_LE(extreme.direction.dot(state.v), extreme.bound + world.event.rest_speed);
+      EXPECT_LE(extreme.direction.dot(state.v), extreme.bound + EventOptions{}.rest_speed);
     const Eigen::VectorXd rates = problem.Jn * state.v;
     left = std::max(left, rates(0));
     right = std::max(right, rates(1));
@@ -612,7 +613,7 @@ TEST(Inclusion, TimeAdvancesInProportionToS) {
     const bool planar = trial % 2 == 0;
     const double mass = uniform(random, 0.2, 2), ds = uniform(random, 0.005, 0.05);
     const Model model = box(mass, Vec3(0.1, 0.15, 0.2), planar);
-    const ContactWorld world = floor_world(model, uniform(random, 0, 1));
+    const World world = floor_world(model, uniform(random, 0, 1));
     Inclusion inclusion(model, world, random_selection(static_cast<std::uint64_t>(trial)));
     Eigen::VectorXd q = model.neutral_position(), v(model.nv());
     const int z = planar ? 1 : 2;
@@ -653,19 +654,17 @@ TEST(Inclusion, TimeAdvancesInProportionToS) {
 // A point without extent flies at 20 m/s through a plate of 2 mm, in one step of 0.2 s: it stops at the plate.
 TEST(Inclusion, FastPointsDoNotTunnel) {
   const Model model = box(1, Vec3(0.1, 0.1, 0.1), true);
-  ContactWorld world;
-  world.environment.add_box(Pose{Mat3::Identity(), Vec3(2, 0, 0)}, Vec3(0.002, 1, 8));
-  world.points = {contact_point("centre", Vec3::Zero())};
-  world.points[0].body = BodyIndex(0);
-  InclusionOptions options;
-  options.gravity.setZero();
-  Inclusion inclusion(model, world, options);
+  World world;
+  world.add(box_collider(Pose{Mat3::Identity(), Vec3(2, 0, 0)}, Vec3(0.002, 1, 8)));
+  world.add(point_collider(BodyIndex(0), Vec3::Zero(), 0, "centre"));
+  world.gravity.setZero();
+  Inclusion inclusion(model, world);
   State state = make_state(model);
   state.v(0) = 20;
   const InclusionStep step = inclusion.advance(state, 0.2);
   ASSERT_TRUE(step.advanced()) << step.reason;
   EXPECT_TRUE(step.closed);
-  EXPECT_NEAR(state.q(0), 1.999, world.event.touch);
+  EXPECT_NEAR(state.q(0), 1.999, EventOptions{}.touch);
   EXPECT_NEAR(state.time, 1.999 / 20, kRounding);
   ASSERT_EQ(step.contacts.size(), 1u);
   EXPECT_NEAR(step.contacts[0].normal_velocity, -20, kRounding);
@@ -676,7 +675,7 @@ TEST(Inclusion, FastPointsDoNotTunnel) {
 // stays.
 TEST(Inclusion, PenetratingStatesFlowVertically) {
   const Model model = ball(1);
-  const ContactWorld world = floor_world(model, 0);
+  const World world = floor_world(model, 0);
   Inclusion inclusion(model, world);
   for (const double depth : {1e-6, 0.01, 0.5}) {
     State state = make_state(model);
@@ -692,7 +691,7 @@ TEST(Inclusion, PenetratingStatesFlowVertically) {
     }
     const InclusionStep rest = inclusion.advance(state, 0.3);
     EXPECT_EQ(rest.mode, InclusionMode::boundary);
-    EXPECT_NEAR(state.q(0), -depth, world.event.touch);
+    EXPECT_NEAR(state.q(0), -depth, EventOptions{}.touch);
     state.v(0) = 0.5;
     const double before = state.q(0);
     const InclusionStep out = inclusion.advance(state, 0.01);
@@ -717,7 +716,7 @@ TEST(Inclusion, GapsAreClosedWithoutPushingOthersIn) {
                           .add_contact_point("body", contact_point("A", Vec3(0.1, 0, -0.1)))
                           .add_contact_point("body", contact_point("B", Vec3(-0.5, 0, -0.1)))
                           .build();
-  const ContactWorld world = floor_world(model, 0.5);
+  const World world = floor_world(model, 0.5);
   Inclusion inclusion(model, world);
   Eigen::VectorXd q(3);
   q << 0, 0.1 - 0.575e-9, 3.25e-9;
@@ -726,7 +725,7 @@ TEST(Inclusion, GapsAreClosedWithoutPushingOthersIn) {
   for (int k = 0; k < 20; ++k) {
     const InclusionStep step = inclusion.advance(state, 0.01);
     ASSERT_TRUE(step.advanced()) << step.reason;
-    EXPECT_GE(inclusion.least_gap(state), -0.25 * world.event.touch);
+    EXPECT_GE(inclusion.least_gap(state), -0.25 * EventOptions{}.touch);
   }
 }
 
@@ -735,12 +734,11 @@ TEST(Inclusion, GapsAreClosedWithoutPushingOthersIn) {
 TEST(Inclusion, PointsThatCannotMoveTakeNoImpulse) {
   Random random(2);
   const Model model = rods(2, false, 0, random);  // hinge at 0.8 m
-  ContactWorld world;
-  world.environment.add_plane(Vec3(0, 0, 0.8), Vec3::UnitZ());
-  world.environment.add_plane(Vec3(0, 0, 0.9), Vec3::UnitZ());  // the same below the floor
-  world.points = {contact_point("hinge", Vec3::Zero())};
-  world.points[0].body = BodyIndex(0);
-  ContactWorld empty;
+  World world;
+  world.add(plane_collider(Vec3(0, 0, 0.8), Vec3::UnitZ()));
+  world.add(plane_collider(Vec3(0, 0, 0.9), Vec3::UnitZ()));  // the same below the floor
+  world.add(point_collider(BodyIndex(0), Vec3::Zero(), 0, "hinge"));
+  World empty;
   Inclusion inclusion(model, world), reference(model, empty);
   State state = make_state(model, Eigen::Vector2d(0.7, -0.4), Eigen::Vector2d(1, 2)), free = state;
   for (int k = 0; k < 20; ++k) {
@@ -758,7 +756,7 @@ TEST(Inclusion, PointsThatCannotMoveTakeNoImpulse) {
 TEST(Inclusion, FliesAsRungeKuttaDoesWithSmallSteps) {
   Random random(5);
   const Model chain = rods(3, false, 0, random), body = spheres(random);
-  const ContactWorld world;
+  const World world;
   Control control(chain);
   control.kp.setConstant(8);
   control.kd.setConstant(0.3);
@@ -793,7 +791,7 @@ TEST(Inclusion, FliesAsRungeKuttaDoesWithSmallSteps) {
 TEST(Inclusion, SolutionsAreDrawnFromTheSeedAlone) {
   Random random(11);
   const Model model = box(1, Vec3(0.1, 0.2, 0.3), false);
-  const ContactWorld world = floor_world(model, 0.6);
+  const World world = floor_world(model, 0.6);
   const auto end = [&](std::uint64_t seed) {
     Inclusion inclusion(model, world, random_selection(seed));
     Eigen::VectorXd q = model.neutral_position(), v(6);
@@ -809,7 +807,7 @@ TEST(Inclusion, SolutionsAreDrawnFromTheSeedAlone) {
 
 TEST(Inclusion, RejectsWhatItCannotUse) {
   const Model model = ball(1);
-  const ContactWorld world = floor_world(model, 0.5);
+  const World world = floor_world(model, 0.5);
   const auto message = [](const auto& call) {
     try {
       call();
@@ -835,13 +833,13 @@ TEST(Inclusion, RejectsWhatItCannotUse) {
   options.max_dt = 0;
   EXPECT_EQ(message([&] { Inclusion(model, world, options); }),
             "inclusion: max_dt is 0, expected a number in (0, 1] s");
-  ContactWorld coarse = world;
-  coarse.event.impact.friction_directions = 2;
+  World coarse = world;
+  coarse.impact.friction_directions = 2;
   EXPECT_EQ(message([&] { Inclusion(model, coarse); }), "friction_directions: 2, expected 3 to 64");
-  ContactWorld elsewhere = world;
-  elsewhere.points[0].body = BodyIndex(3);
+  World elsewhere = world;
+  elsewhere.colliders.back().body = BodyIndex(3);
   EXPECT_EQ(message([&] { Inclusion(model, elsewhere); }),
-            "inclusion: contact point \"surface\" is on body 3, expected one of 1 bodies");
+            "collider \"surface\": its body is 3, expected one of the 1 of model ball");
 }
 
 }  // namespace

@@ -22,11 +22,10 @@ Joint joint_of(JointType type) {
   return joint;
 }
 
-StepOptions weightless(double dt, IntegratorType integrator = IntegratorType::pbd) {
+StepOptions step_of(double dt, IntegratorType integrator = IntegratorType::pbd) {
   StepOptions options;
   options.integrator = integrator;
   options.dt = dt;
-  options.gravity.setZero();
   return options;
 }
 
@@ -124,7 +123,7 @@ TEST(JointForces, DampingDecaysAsBackwardEulerSays) {
   Joint joint = joint_of(JointType::prismatic);
   joint.damping = 3;
   const double mass = 2, h = 0.1;
-  Simulation s(test::single_joint(joint, mass), weightless(h));
+  Simulation s(test::single_joint(joint, mass), test::weightless(), step_of(h));
   s.set_state(Eigen::VectorXd::Zero(1), Eigen::VectorXd::Constant(1, 1.5));
   for (int k = 1; k <= 20; ++k) {
     ASSERT_TRUE(s.step().converged());
@@ -135,8 +134,8 @@ TEST(JointForces, DampingDecaysAsBackwardEulerSays) {
 TEST(JointForces, ArmatureIsInertiaOfTheJointAlone) {
   Joint geared = joint_of(JointType::prismatic);
   geared.armature = 1.5;
-  Simulation s(test::single_joint(geared, 2), weightless(0.01)),
-      heavy(test::single_joint(joint_of(JointType::prismatic), 3.5), weightless(0.01));
+  Simulation s(test::single_joint(geared, 2), test::weightless(), step_of(0.01)),
+      heavy(test::single_joint(joint_of(JointType::prismatic), 3.5), test::weightless(), step_of(0.01));
   s.control().torque(0) = heavy.control().torque(0) = 7;
   for (int k = 0; k < 50; ++k) {
     ASSERT_TRUE(s.step().converged());
@@ -150,7 +149,7 @@ TEST(JointForces, EffortBoundsThePdForce) {
   Joint joint = joint_of(JointType::prismatic);
   joint.effort = 4;
   for (const IntegratorType integrator : {IntegratorType::pbd, IntegratorType::ne, IntegratorType::rk4}) {
-    Simulation s(test::single_joint(joint, 2), weightless(0.01, integrator));
+    Simulation s(test::single_joint(joint, 2), test::weightless(), step_of(0.01, integrator));
     s.control().kp(0) = 1e4;
     s.control().target(0) = 100;
     for (int k = 0; k < 30; ++k) ASSERT_TRUE(s.step().converged());
@@ -165,9 +164,9 @@ TEST(JointForces, EffortBoundsFeedForwardToo) {
   for (const IntegratorType integrator : integrators())
     for (const bool explicit_pd : {true, false})
       for (const double torque : {3.0, -3.0}) {
-        StepOptions options = weightless(0.01, integrator);
+        StepOptions options = step_of(0.01, integrator);
         options.explicit_pd = explicit_pd;
-        Simulation s(test::single_joint(joint, 2), options);
+        Simulation s(test::single_joint(joint, 2), test::weightless(), options);
         s.control().kp(0) = 1e4;
         s.control().target(0) = 100;
         s.control().torque(0) = torque;
@@ -183,9 +182,9 @@ TEST(JointForces, ASaturatedDamperBrakesAndDoesNotSwing) {
   joint.effort = 4;
   const double mass = 2, kd = 1600, h = 0.01;
   for (const IntegratorType integrator : {IntegratorType::ne_mdp, IntegratorType::ne_lcp}) {
-    StepOptions options = weightless(h, integrator);
+    StepOptions options = step_of(h, integrator);
     options.explicit_pd = false;
-    Simulation s(test::single_joint(joint, mass), options);
+    Simulation s(test::single_joint(joint, mass), test::weightless(), options);
     s.control().kd(0) = kd;
     double v = 0.127;
     s.set_state(s.state().q, Eigen::VectorXd::Constant(1, v));
@@ -219,14 +218,14 @@ TEST(JointForces, SidesThatDoNotSettleAreReportedAndShorterStepsSettle) {
     }
     const Model model = builder.build();
     const IntegratorType integrator = trial % 2 ? IntegratorType::ne_mdp : IntegratorType::ne_lcp;
-    StepOptions options = weightless(std::pow(10, draw(-3, -1)), integrator);
+    StepOptions options = step_of(std::pow(10, draw(-3, -1)), integrator);
     options.explicit_pd = false;
     options.max_halvings = 0;
     const double kp = std::pow(10, draw(-1, 4)), kd = std::pow(10, draw(-2, 3)), h = options.dt;
     Eigen::VectorXd q(n), v(n);
     for (int a = 0; a < n; ++a) q(a) = draw(-1.5, 1.5), v(a) = draw(-5, 5);
     const auto run = [&](State& end) {
-      Simulation s(model, options);
+      Simulation s(model, test::weightless(), options);
       s.control().kp.setConstant(kp);
       s.control().kd.setConstant(kd);
       s.set_state(q, v);
@@ -250,7 +249,7 @@ TEST(JointForces, SidesThatDoNotSettleAreReportedAndShorterStepsSettle) {
     dynamics.set_position(q);
     const Eigen::MatrixXd M = dynamics.mass_matrix();
     Eigen::VectorXd left(n);
-    dynamics.bias_force(v, options.gravity, left);
+    dynamics.bias_force(v, Vec3::Zero(), left);
     const double rounding = M.norm() * (end.v.norm() + v.norm()) / h + left.norm() + kp * q.norm() +
                             (kp * h + kd) * end.v.norm();  // the terms, of which n + a few epsilon are lost
     left += M * (end.v - v) / h;
@@ -265,9 +264,9 @@ TEST(JointForces, SidesThatDoNotSettleAreReportedAndShorterStepsSettle) {
 // of the step (a motion of its own would keep all of it). Nonlinear steps lead there, too.
 TEST(JointForces, SaturatedMotionsConvergeToOneWhereverControlIsTaken) {
   const Model model = load_urdf(source_dir() + "/models/hopper.urdf");
-  ContactWorld world;
-  world.environment.add_plane(Vec3::Zero(), Vec3::UnitZ());
-  world.points = model.contact_points();
+  World world;
+  world.add(plane_collider(Vec3::Zero(), Vec3::UnitZ()));
+  world.add(contact_candidates(model, ContactCandidates::named));
   const auto end = [&](IntegratorType integrator, bool explicit_pd, bool air, double dt) {
     StepOptions options;
     options.integrator = integrator;
@@ -276,10 +275,7 @@ TEST(JointForces, SaturatedMotionsConvergeToOneWhereverControlIsTaken) {
     Simulation s(model, world, options);
     Eigen::VectorXd q = model.neutral_position();
     if (!air) q.tail<3>() << -0.7, -1.4, 0.7;
-    double lowest = std::numeric_limits<double>::infinity();
-    for (const ContactPoint& p : world.points)
-      lowest = std::min(lowest, (frame_pose(model, q, Frame{"", p.body, {}}) * p.p_B).z() - p.radius);
-    q(1) += air ? 2 : -lowest;
+    q(1) += air ? 2 : -lowest_point(model, world.colliders, q);
     s.set_state(q, Eigen::VectorXd::Zero(model.nv()));
     s.control().kp.tail<3>().setConstant(400);
     s.control().kd.tail<3>().setConstant(20);
@@ -337,7 +333,7 @@ TEST(JointForces, BallJointTurnsToItsTargetAndStopsAtItsCone) {
   const Quat target(Eigen::AngleAxisd(2.0, Vec3(1, -2, 0.5).normalized()));
   const auto rest_of = [&](const Joint& joint, IntegratorType integrator) {
     const double dt = integrator == IntegratorType::rk4 ? 0.005 : 0.05;
-    Simulation s(test::single_joint(joint), weightless(dt, integrator));
+    Simulation s(test::single_joint(joint), test::weightless(), step_of(dt, integrator));
     s.control().kp.setConstant(5);
     s.control().target << target.w(), target.x(), target.y(), target.z();
     for (int k = 0; k < 20 / dt; ++k) EXPECT_TRUE(s.step().converged());

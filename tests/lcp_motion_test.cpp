@@ -21,15 +21,15 @@ constexpr double kRecovery = 0.2, kRecoverySpeed = 0.1;  // theory (12.4)
 Model load(const std::string& name) { return load_urdf(source_dir() + "/models/" + name + ".urdf"); }
 
 // Ground through the origin that falls by `slope` [rad] along +x.
-ContactWorld on_slope(const Model& model, double friction, double slope = 0) {
-  ContactWorld world;
-  world.environment.add_plane(Vec3::Zero(), Vec3(std::sin(slope), 0, std::cos(slope)));
-  world.smooth.friction = friction;
-  world.points = model.contact_points();
+World on_slope(const Model& model, double friction, double slope = 0) {
+  World world;
+  world.add(plane_collider(Vec3::Zero(), Vec3(std::sin(slope), 0, std::cos(slope))));
+  world.surface.friction = friction;
+  world.add(contact_candidates(model, ContactCandidates::named));
   return world;
 }
 
-Simulation make(const Model& model, const ContactWorld& world, double dt) {
+Simulation make(const Model& model, const World& world, double dt) {
   StepOptions options;
   options.integrator = IntegratorType::ne_lcp;
   options.dt = dt;
@@ -178,7 +178,7 @@ TEST(LcpMotion, ADroppedBoxStaysWhereItFalls) {
 }
 
 // Velocity of the material point of the sphere's body that is at `at`, all in world axes.
-Eigen::Matrix3Xd jacobian_at(Dynamics& dynamics, const Model& model, const ContactPoint& point, const Vec3& at) {
+Eigen::Matrix3Xd jacobian_at(Dynamics& dynamics, const Model& model, const Collider& point, const Vec3& at) {
   const Pose X = dynamics.body_pose(point.body);
   Eigen::Matrix3Xd J(3, model.nv());
   dynamics.point_jacobian(point.body, X.R.transpose() * (at - X.p), J);
@@ -193,7 +193,7 @@ double recovery(double gap, double h) { return gap < 0 ? std::min(-kRecovery * g
 TEST(LcpMotion, ImpactsMakeNoEnergy) {
   const Model model = load("box");
   const double h = 0.002;
-  const ContactWorld world = on_slope(model, 0.6);
+  const World world = on_slope(model, 0.6);
   test::Random random(2);
   int impacts = 0;
   for (int trial = 0; trial < 20; ++trial) {
@@ -206,7 +206,7 @@ TEST(LcpMotion, ImpactsMakeNoEnergy) {
     s.set_state(q, v);
     Dynamics dynamics(model);
     dynamics.set_position(q);
-    double energy = dynamics.kinetic_energy(v) + dynamics.gravity_energy(s.options().gravity);
+    double energy = dynamics.kinetic_energy(v) + dynamics.gravity_energy(s.world().gravity);
     for (int k = 0; k < 500; ++k) {
       const Eigen::VectorXd before = s.state().q;
       const StepReport report = s.step();
@@ -214,9 +214,9 @@ TEST(LcpMotion, ImpactsMakeNoEnergy) {
       impacts += report.contacts;
       double given = 0;
       for (const Contact& contact : s.contacts()) {
-        const ContactPoint& point = world.points[static_cast<size_t>(contact.point)];
-        const Vec3 c = frame_pose(model, before, Frame{"", point.body, {}}) * point.p_B;
-        given += h * contact.force.dot(contact.normal) * recovery(c.z() - point.radius, h);
+        const Collider& point = world.colliders[static_cast<size_t>(contact.a)];
+        const Vec3 c = frame_pose(model, before, Frame{"", point.body, {}}) * point.X_BS.p;
+        given += h * contact.force.dot(contact.normal) * recovery(c.z() - std::get<Sphere>(point.shape).radius, h);
       }
       const double now = report.kinetic_energy + report.potential_energy;
       EXPECT_LE(now, energy + given + 1e-12 * (1 + energy));
@@ -228,55 +228,54 @@ TEST(LcpMotion, ImpactsMakeNoEnergy) {
 
 // All conditions of theory (12.1) to (12.4) for one step from `before`, from the pose, the velocities and the contacts
 // reported. Returns how many pairs carry a force.
-int expect_truth(const Model& model, const ContactWorld& world, const Control& control, const StepOptions& options,
+int expect_truth(const Model& model, const World& world, const Control& control, const StepOptions& options,
                  const State& before, const State& after, const std::vector<Contact>& contacts) {
-  const double h = options.dt, mu = world.smooth.friction;
+  const double h = options.dt, mu = world.surface.friction;
   Dynamics dynamics(model);
   dynamics.set_position(before.q);
   const Eigen::MatrixXd M = dynamics.mass_matrix();
   Eigen::VectorXd unbalanced(model.nv()), joints(model.nv());
-  dynamics.bias_force(before.v, options.gravity, unbalanced);
+  dynamics.bias_force(before.v, world.gravity, unbalanced);
   JointForces(model).explicit_force(control, before.q.data(), before.v.data(), joints.data());
   unbalanced += M * (after.v - before.v) / h - joints;
   double size = (M * after.v).cwiseAbs().maxCoeff() / h + joints.cwiseAbs().maxCoeff();
   const double speed = 1 + after.v.cwiseAbs().maxCoeff();
   const double small = 1e-9 * speed;  // [m/s] the tolerance of the solver is 1e-10 of the largest term
   int loaded = 0;
-  for (size_t p = 0; p < world.points.size(); ++p)
-    for (size_t solid = 0; solid < world.environment.solids().size(); ++solid) {
-      const ContactPoint& point = world.points[p];
-      const Vec3 c = dynamics.body_pose(point.body) * point.p_B;
-      const SignedDistance ground = world.environment.distance(solid, c);
-      const double gap = ground.value - point.radius;
-      const Vec3 surface = c - point.radius * ground.gradient;
-      const Eigen::Matrix3Xd J = jacobian_at(dynamics, model, point, surface);
-      const Vec3 u = J * after.v;
-      const double u_n = u.dot(ground.gradient);
-      const Vec3 u_t = u - u_n * ground.gradient;
-      // (12.2), (12.4): the gap stays open, or the point is let out.
-      const double slack = u_n + (gap >= 0 ? gap / h : -recovery(gap, h));
-      EXPECT_GE(slack, -small);
-      const auto contact = std::find_if(contacts.begin(), contacts.end(), [&](const Contact& x) {
-        return x.point == static_cast<int>(p) && x.solid == static_cast<int>(solid);
-      });
-      if (contact == contacts.end() || contact->force.isZero(0)) continue;
-      ++loaded;
-      EXPECT_LE((contact->position - surface).norm(), 1e-12);
-      EXPECT_LE((contact->normal - ground.gradient).norm(), 1e-12);
-      const double f_n = contact->force.dot(ground.gradient);
-      const Vec3 f_t = contact->force - f_n * ground.gradient;
-      EXPECT_GT(f_n, 0);
-      EXPECT_LE(slack, small);
-      // (12.3): within the cone, and where it slips against the slip, within 22.5 degrees.
-      EXPECT_LE(f_t.norm(), mu * f_n * (1 + 1e-9) + 1e-9);
-      if (u_t.norm() > 10 * small) {
-        const bool planar = J.row(1).isZero(0);  // moves in the x-z plane alone
-        EXPECT_LE(f_t.dot(u_t),
-                  -(planar ? 1 : std::cos(M_PI / 8)) * mu * f_n * u_t.norm() * (1 - 1e-9) + 10 * small * mu * f_n);
-      }
-      unbalanced -= J.transpose() * contact->force;
-      size = std::max(size, contact->force.norm());
+  for (const ContactPair& pair : world.pairs()) {
+    const Collider& point = world.colliders[static_cast<size_t>(pair.a)];
+    const double radius = std::get<Sphere>(point.shape).radius;
+    const Vec3 c = dynamics.body_pose(point.body) * point.X_BS.p;
+    const SignedDistance ground = distance(world.colliders[static_cast<size_t>(pair.b)], c);
+    const double gap = ground.value - radius;
+    const Vec3 surface = c - radius * ground.gradient;
+    const Eigen::Matrix3Xd J = jacobian_at(dynamics, model, point, surface);
+    const Vec3 u = J * after.v;
+    const double u_n = u.dot(ground.gradient);
+    const Vec3 u_t = u - u_n * ground.gradient;
+    // (12.2), (12.4): the gap stays open, or the point is let out.
+    const double slack = u_n + (gap >= 0 ? gap / h : -recovery(gap, h));
+    EXPECT_GE(slack, -small);
+    const auto contact = std::find_if(contacts.begin(), contacts.end(),
+                                      [&](const Contact& x) { return x.a == pair.a && x.b == pair.b; });
+    if (contact == contacts.end() || contact->force.isZero(0)) continue;
+    ++loaded;
+    EXPECT_LE((contact->position - surface).norm(), 1e-12);
+    EXPECT_LE((contact->normal - ground.gradient).norm(), 1e-12);
+    const double f_n = contact->force.dot(ground.gradient);
+    const Vec3 f_t = contact->force - f_n * ground.gradient;
+    EXPECT_GT(f_n, 0);
+    EXPECT_LE(slack, small);
+    // (12.3): within the cone, and where it slips against the slip, within 22.5 degrees.
+    EXPECT_LE(f_t.norm(), mu * f_n * (1 + 1e-9) + 1e-9);
+    if (u_t.norm() > 10 * small) {
+      const bool planar = J.row(1).isZero(0);  // moves in the x-z plane alone
+      EXPECT_LE(f_t.dot(u_t),
+                -(planar ? 1 : std::cos(M_PI / 8)) * mu * f_n * u_t.norm() * (1 - 1e-9) + 10 * small * mu * f_n);
     }
+    unbalanced -= J.transpose() * contact->force;
+    size = std::max(size, contact->force.norm());
+  }
   EXPECT_LE(unbalanced.cwiseAbs().maxCoeff(), 1e-10 * size);  // rounding of M^-1, condition up to 1e5
   return loaded;
 }
@@ -286,9 +285,9 @@ TEST(LcpMotion, AStepSatisfiesAllConditions) {
   int loaded = 0, most = 0;
   for (const char* name : {"robosimian-planar", "spider-planar", "spider-spatial", "robosimian-spatial"}) {
     test::ContactRobot robot(name);
-    robot.world.smooth.friction = 0.7;
+    robot.world.surface.friction = 0.7;
     const Mat3 tilt = Eigen::AngleAxisd(0.4, Vec3::UnitY()).toRotationMatrix();
-    robot.world.environment.add_box({tilt, Vec3(0.6, 0, robot.floor) - tilt * Vec3(0, 0, 0.5)}, {0.6, 3, 1});
+    robot.world.add(box_collider({tilt, Vec3(0.6, 0, robot.floor) - tilt * Vec3(0, 0, 0.5)}, {0.6, 3, 1}));
     for (const double h : {0.01, 0.001})
       for (int trial = 0; trial < 50; ++trial) {
         StepOptions options;
@@ -324,7 +323,7 @@ TEST(LcpMotion, AChainSlidesDownASlope) {
   s.set_state(q, Eigen::VectorXd::Zero(12));
   Dynamics dynamics(model);
   dynamics.set_position(q);
-  const double energy = dynamics.gravity_energy(s.options().gravity), weight = model.total_mass() * kGravity;
+  const double energy = dynamics.gravity_energy(s.world().gravity), weight = model.total_mass() * kGravity;
   int contacts = 0;
   for (int k = 0; k < 2000; ++k) {
     const StepReport report = s.step();
@@ -354,10 +353,10 @@ TEST(LcpMotion, APointJammedBetweenTwoWallsIsHeld) {
   point.radius = 0.1;
   builder.add_contact_point("ball", point);
   const Model model = builder.build();
-  ContactWorld world;
-  world.environment.add_plane(Vec3(-0.099, 0, 0), Vec3::UnitX());
-  world.environment.add_plane(Vec3(0.099, 0, 0), -Vec3::UnitX());
-  world.points = model.contact_points();
+  World world;
+  world.add(plane_collider(Vec3(-0.099, 0, 0), Vec3::UnitX()));
+  world.add(plane_collider(Vec3(0.099, 0, 0), -Vec3::UnitX()));
+  world.add(contact_candidates(model, ContactCandidates::named));
   Simulation s = make(model, world, 0.01);
   s.set_state(model.neutral_position(), Eigen::VectorXd::Zero(6));
   for (int k = 0; k < 10; ++k) ASSERT_EQ(s.step().rejected, 0);
@@ -404,6 +403,7 @@ TEST(LcpMotion, EqualsTheLinearStepInTheAir) {
 TEST(LcpMotion, ARobotStands) {
   for (const char* name : {"robosimian-planar", "spider-spatial"}) {
     test::ContactRobot robot(name);
+    robot.world.surface.friction = 0.7;
     StepOptions options;
     options.integrator = IntegratorType::ne_lcp;
     options.dt = 0.005;

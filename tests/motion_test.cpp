@@ -23,8 +23,9 @@ Simulation run(const Model& model, IntegratorType integrator, const Eigen::Vecto
   StepOptions options;
   options.integrator = integrator;
   options.dt = end / n;
-  options.gravity = gravity;
-  Simulation simulation(model, options);
+  World world;
+  world.gravity = gravity;
+  Simulation simulation(model, world, options);
   simulation.set_state(q, v);
   for (int k = 0; k < n; ++k) EXPECT_TRUE(simulation.step().converged());
   return simulation;
@@ -191,9 +192,8 @@ TEST(FreeBody, PbdSpinFollowsTheRotorRecursionToRounding) {
   StepOptions options;
   options.integrator = IntegratorType::pbd;
   options.dt = h;
-  options.gravity.setZero();
   options.tolerance = 1e-12;
-  Simulation s(model, options);
+  Simulation s(model, test::weightless(), options);
   s.set_state(free_position(Vec3::Zero(), Quat::Identity()), v);
   // The first step starts from rates w x R, not from a previous pose: tan(d) = wh.
   double turn = std::atan(6 * h), angle = 0;
@@ -279,9 +279,8 @@ TEST(FreeBody, FastSpinIsSubdividedAndConverges) {
     StepOptions options;
     options.integrator = IntegratorType::pbd;
     options.dt = 0.05;
-    options.gravity.setZero();
     options.max_turn = max_turn;
-    Simulation s(model, options);
+    Simulation s(model, test::weightless(), options);
     s.set_state(free_position(Vec3::Zero(), Quat::Identity()), v);
     report = s.step();
     EXPECT_EQ(s.state().time, 0.05);

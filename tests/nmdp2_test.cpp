@@ -198,9 +198,9 @@ TYPED_TEST(TwoStage, JacobiansAndKineticEnergyOfBothStagesHaveTheirDerivatives) 
 // A mass on a spring on a foot, both on vertical slides. 4 kg and 1 kg; 400 N/m, 8 N s/m: 10 rad/s, damped by 1/s.
 struct SpringLeg {
   explicit SpringLeg(double start_depth, CoulombOptions law) : model(build()), control(model) {
-    world.environment.add_plane(Vec3::Zero(), Vec3::UnitZ());
+    world.add(plane_collider(Vec3::Zero(), Vec3::UnitZ()));
     world.law = make_coulomb(law);
-    world.points = model.contact_points();
+    world.add(contact_candidates(model, ContactCandidates::named));
     control.kp(1) = 400;
     control.kd(1) = 8;
     q = model.neutral_position();
@@ -234,7 +234,7 @@ struct SpringLeg {
     return state;
   }
   Model model;
-  ContactWorld world;
+  World world;
   Control control;
   Eigen::VectorXd q;
 };
@@ -294,11 +294,11 @@ TEST(TwoStages, AreOfSecondOrderUnderAFootThatSinks) {
 
 // --- impacts ---------------------------------------------------------------------------------------------------------
 
-ContactWorld flat_ground(const Model& model, const CoulombOptions& law = {}) {
-  ContactWorld world;
-  world.environment.add_plane(Vec3::Zero(), Vec3::UnitZ());
+World flat_ground(const Model& model, const CoulombOptions& law = {}) {
+  World world;
+  world.add(plane_collider(Vec3::Zero(), Vec3::UnitZ()));
   world.law = make_coulomb(law);
-  world.points = model.contact_points();
+  world.add(contact_candidates(model, ContactCandidates::named));
   return world;
 }
 
@@ -368,8 +368,9 @@ TEST(TwoStages, ThrownBoxesGainNoMoreThanContactsThatLetGoLeave) {
         dynamics.set_position(s.state().q);
         double bound = 1e-8 * (1 + report.kinetic_energy);
         for (const Contact& contact : before) {
-          dynamics.point_jacobian(BodyIndex(0), model.contact_points()[static_cast<size_t>(contact.point)].p_B, J);
-          bound += (1 - kGamma) * dt * 2 * contact.force.z() * std::hypot(1, law.friction) * (J * s.state().v).norm();
+          dynamics.point_jacobian(BodyIndex(0), s.world().colliders[static_cast<size_t>(contact.a)].X_BS.p, J);
+          bound += (1 - kGamma) * dt * 2 * contact.force.z() * std::hypot(1, s.world().surface.friction) *
+                   (J * s.state().v).norm();
         }
         const double jump = (s.state().v - v_n).head<3>().norm(), turn = v_n.tail<3>().norm() * dt;
         bound += (1 - kGamma) * dt * model.total_mass() * kGravity * (jump + kGravity * dt);

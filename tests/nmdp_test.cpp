@@ -211,18 +211,18 @@ TEST(Nmdp, AbsurdInputFailsHonestlyOrNotAtAll) {
       {"kd = 1e12", gains(1e3, 1e12), false},
       {"dt = 10 s", [](Robot&, StepOptions& o, CoulombOptions&, State&) { o.dt = 10; }, false},
       {"dt = 1e-9 s", [](Robot&, StepOptions& o, CoulombOptions&, State&) { o.dt = 1e-9; }, true},
-      {"no gravity", [](Robot&, StepOptions& o, CoulombOptions&, State&) { o.gravity.setZero(); }, true},
-      {"gravity of 1e4 m/s^2", [](Robot&, StepOptions& o, CoulombOptions&, State&) { o.gravity = Vec3(0, 0, -1e4); },
-       false},
-      {"no friction", [](Robot&, StepOptions&, CoulombOptions& law, State&) { law.friction = 0; }, true},
-      {"friction 100", [](Robot&, StepOptions&, CoulombOptions& law, State&) { law.friction = 100; }, true},
+      {"no gravity", [](Robot& r, StepOptions&, CoulombOptions&, State&) { r.world.gravity.setZero(); }, true},
+      {"gravity of 1e4 m/s^2",
+       [](Robot& r, StepOptions&, CoulombOptions&, State&) { r.world.gravity = Vec3(0, 0, -1e4); }, false},
+      {"no friction", [](Robot& r, StepOptions&, CoulombOptions&, State&) { r.world.surface.friction = 0; }, true},
+      {"friction 100", [](Robot& r, StepOptions&, CoulombOptions&, State&) { r.world.surface.friction = 100; }, true},
       {"stiffness 1e30", [](Robot&, StepOptions&, CoulombOptions& law, State&) { law.stiffness = 1e30; }, false},
       {"stiffness 1e-6", [](Robot&, StepOptions&, CoulombOptions& law, State&) { law.stiffness = 1e-6; }, true},
       {"air force 1e12 N", [](Robot&, StepOptions&, CoulombOptions& law, State&) { law.air_force = 1e12; }, true},
       {"a foot 1 km away",
        [](Robot& r, StepOptions&, CoulombOptions&, State&) {
-         r.world.points.push_back(r.world.points[0]);
-         r.world.points.back().p_B = Vec3(1000, 0, 0);
+         r.world.add(r.world.colliders[1]);  // the first foot, after the floor
+         r.world.colliders.back().X_BS.p = Vec3(1000, 0, 0);
        },
        false},
       {"1000 km from the origin", [](Robot&, StepOptions&, CoulombOptions&, State& s) { s.q(0) = 1e6; }, true},
@@ -236,6 +236,7 @@ TEST(Nmdp, AbsurdInputFailsHonestlyOrNotAtAll) {
           SCOPED_TRACE(std::string(absurdity.name) + ", " + sane.model.name() + " " + integrator_name(integrator) +
                        " " + dissipation_name(dissipation));
           Robot robot = sane;
+          robot.world.surface.friction = 0.7;
           test::Random random(5);
           State state = robot.random_state(random);
           StepOptions options;

@@ -37,10 +37,11 @@ Eigen::Matrix3Xd limit_surface(PatchOptions o) {
   o.stiffness = 1;
   ContactGeometry flat;
   flat.depth = 1;
+  flat.friction = 0.6;
   const Wrenches v = vertices(*make_patch(o), flat);
   const double lambda = o.effective_torsion_radius();
   Eigen::Matrix3Xd result(3, v.cols());
-  result << v.topRows<2>() / o.friction, v.row(5) / (o.friction * (lambda > 0 ? lambda : 1));
+  result << v.topRows<2>() / flat.friction, v.row(5) / (flat.friction * (lambda > 0 ? lambda : 1));
   return result;
 }
 
@@ -48,7 +49,6 @@ Eigen::Matrix3Xd limit_surface(PatchOptions o) {
 
 PatchOptions random_options(test::Random& random) {
   PatchOptions o;
-  o.friction = test::uniform(random, 0.1, 1.5);
   o.exponent = std::uniform_int_distribution<int>(2, 4)(random);
   o.stiffness = test::uniform(random, 50, 200);
   o.directions = std::uniform_int_distribution<int>(3, 8)(random);
@@ -67,8 +67,9 @@ TEST(Patch, DerivativesAreThoseOfTheVertices) {
   test::Random random(131);
   int pressed = 0;
   for (int trial = 0; trial < 200; ++trial) {
-    const auto law = make_patch(random_options(random));
     ContactGeometry geometry;
+    geometry.friction = test::uniform(random, 0.1, 1.5);
+    const auto law = make_patch(random_options(random));
     geometry.depth = test::uniform(random, -0.2, 0.4);
     geometry.R_CB = trial % 2 ? test::random_rotation(random) : turn(test::random_vector(random, 0.2));
     Eigen::VectorXd w(law->vertex_count());
@@ -111,17 +112,13 @@ TEST(Patch, DerivativesHoldOnCurvedGround) {
     joint.type = JointType::floating;
     builder.add_body(body, "world", joint);
     const Model model = builder.build();
-    ContactWorld world;
+    World world;
+    world.surface.friction = test::uniform(random, 0.1, 1.5);
     world.law = make_patch(random_options(random));
-    world.environment.add_plane(test::random_vector(random, 0.1),
-                                (Vec3::UnitZ() + test::random_vector(random, 0.3)).normalized());
-    world.environment.add_box({test::random_rotation(random), test::random_vector(random, 0.3)}, Vec3(0.5, 0.7, 0.3));
-    ContactPoint point;
-    point.name = "p";
-    point.body = BodyIndex(0);
-    point.p_B = test::random_vector(random, 0.2);
-    point.radius = trial % 2 ? 0 : 0.05;
-    world.points = {point};
+    world.add(plane_collider(test::random_vector(random, 0.1),
+                             (Vec3::UnitZ() + test::random_vector(random, 0.3)).normalized()));
+    world.add(box_collider({test::random_rotation(random), test::random_vector(random, 0.3)}, Vec3(0.5, 0.7, 0.3)));
+    world.add(point_collider(BodyIndex(0), test::random_vector(random, 0.2), trial % 2 ? 0 : 0.05, "p"));
     const State state =
         make_state(model, test::random_position(random, model, 0.1), test::random_velocity(random, model));
     const Eigen::VectorXd delta = 0.05 * state.v;
@@ -161,14 +158,14 @@ TEST(Patch, DerivativesHoldOnCurvedGround) {
 TEST(Patch, APointIsCoulomb) {
   test::Random random(133);
   for (int trial = 0; trial < 50; ++trial) {
+    ContactGeometry geometry;
+    geometry.friction = test::uniform(random, 0, 2);
     CoulombOptions coulomb;
-    coulomb.friction = test::uniform(random, 0, 2);
     coulomb.directions = std::uniform_int_distribution<int>(3, 12)(random);
     coulomb.exponent = std::uniform_int_distribution<int>(2, 4)(random);
     coulomb.depth = test::uniform(random, 0.001, 0.1);
     if (trial % 2) coulomb.stiffness = test::uniform(random, 10, 1e5);
     PatchOptions patch;
-    patch.friction = coulomb.friction;
     patch.directions = coulomb.directions;
     patch.exponent = coulomb.exponent;
     patch.depth = coulomb.depth;
@@ -177,7 +174,6 @@ TEST(Patch, APointIsCoulomb) {
     const auto a = make_patch(patch), b = make_coulomb(coulomb);
     ASSERT_EQ(a->vertex_count(), b->vertex_count());
     EXPECT_EQ(a->reach(), b->reach());
-    ContactGeometry geometry;
     geometry.depth = test::uniform(random, -0.01, 0.1);
     geometry.R_CB = test::random_rotation(random);
     geometry.share_of_weight = 7;
@@ -196,7 +192,6 @@ TEST(Patch, TheLimitSurfaceLiesBetweenTheEllipsoidAndItsBound) {
   for (const int directions : {3, 4, 6, 8, 16})
     for (int rings = 0; rings <= 3; ++rings) {
       PatchOptions o;
-      o.friction = 0.6;
       o.radius = 0;
       o.torsion_radius = 0.07;
       o.directions = directions;
@@ -270,7 +265,6 @@ TEST(Patch, CornersAreWhereTheOptionsSay) {
   ContactGeometry geometry;
   geometry.depth = 0.1;
   PatchOptions o;
-  o.friction = 0;
   o.stiffness = 1e3;
   o.exponent = 2;
   o.size = {0.4, 0.2};
@@ -296,6 +290,7 @@ TEST(Patch, CornersAreWhereTheOptionsSay) {
   EXPECT_NEAR(v.row(4).maxCoeff(), 10 * 0.1, 1e-12);
   // A disc: its corners are `radius` away, the first along x. In the air the law is zero from reach() on.
   o = {};
+  geometry.friction = 0.7;
   o.radius = 0.3;
   o.corners = 5;
   o.stiffness = 1e3;
@@ -317,8 +312,8 @@ TEST(Patch, WrenchesActWhereTheyShould) {
     o.size = {0.4, 0.2};
     o.stiffness = 100;
     o.exponent = 2;
-    o.friction = test::uniform(random, 0.1, 1);
     ContactGeometry geometry;
+    geometry.friction = test::uniform(random, 0.1, 1);
     geometry.depth = 0.3;
     geometry.R_CB = test::random_rotation(random);
     const Wrenches v = vertices(*make_patch(o), geometry);
@@ -332,7 +327,7 @@ TEST(Patch, WrenchesActWhereTheyShould) {
       for (int corner = 0; corner < 4; ++corner) {
         const Vec3 r = geometry.R_CB * Vec3(corner % 2 ? 0.2 : -0.2, corner / 2 ? 0.1 : -0.1, 0);
         const double N = 100 * std::pow(0.3 - r.z(), 2);  // 0.3 is more than the reach
-        const Vec3 slip = o.friction * N * surface.col(k % each);
+        const Vec3 slip = geometry.friction * N * surface.col(k % each);
         const Vec3 expected = r.cross(Vec3(0, 0, N)) + Vec3(0, 0, r.z()).cross(Vec3(slip.x(), slip.y(), 0)) +
                               Vec3(0, 0, o.effective_torsion_radius() * slip.z());
         const bool same = (force - Vec3(slip.x(), slip.y(), N)).norm() + (moment - expected).norm() < 1e-11 * N;
@@ -374,12 +369,18 @@ TEST(Patch, RefusesBadOptions) {
   EXPECT_EQ(message([](PatchOptions& o) { o.torsion_radius = -0.1; }),
             "contact: torsion_radius is -0.1, expected a number in [0, 10] m");
   EXPECT_EQ(message([](PatchOptions& o) { o.rings = 9; }), "contact: rings is 9, expected an integer in [0, 8]");
-  EXPECT_EQ(message([](PatchOptions& o) { o.friction = -1; }),
-            "contact: friction is -1, expected a number in [0, 100]");
   EXPECT_EQ(message([](PatchOptions& o) { o.directions = 2; }),
             "contact: directions is 2, expected an integer in [3, 64]");
   EXPECT_EQ(message([](PatchOptions& o) { o.directions = 64; }),
             "contact: a patch of 4 corners, 64 directions and 1 rings has 776 vertices, expected at most 512");
+  Surface rough;
+  rough.friction = -1;
+  try {
+    rough.validate();
+    ADD_FAILURE() << "accepted";
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(), "surface: friction is -1, expected a number in [0, 100]");
+  }
 }
 
 // ----------------------------------------------------------------------------------------------------- motions
@@ -403,11 +404,13 @@ Model slab(double mass, const Vec3& inertia, const Vec3& com, const Vec3& point)
   return builder.build();
 }
 
-Simulation on_floor(Model model, const PatchOptions& law, IntegratorType integrator, double dt, double slope = 0) {
-  ContactWorld world;
-  world.environment.add_plane(Vec3::Zero(), Vec3(std::sin(slope), 0, std::cos(slope)));
+Simulation on_floor(Model model, const PatchOptions& law, double friction, IntegratorType integrator, double dt,
+                    double slope = 0) {
+  World world;
+  world.surface.friction = friction;
+  world.add(plane_collider(Vec3::Zero(), Vec3(std::sin(slope), 0, std::cos(slope))));
   world.law = make_patch(law);
-  world.points = model.contact_points();
+  world.add(contact_candidates(model, ContactCandidates::named));
   StepOptions options;
   options.integrator = integrator;
   options.dt = dt;
@@ -427,14 +430,13 @@ double support(const Eigen::Matrix3Xd& surface, double lambda, double vx, double
 TEST(PatchMotion, ASpinningDiscStopsWhenItsTorsionSaysSo) {
   constexpr double m = 2, r = 0.15, I = 0.5 * m * r * r, mu = 0.5, spin = 8, dt = 0.002;
   PatchOptions law;
-  law.friction = mu;
   law.radius = r;
   law.depth = 1e-3;
   const double rate = mu * m * kGravity * law.effective_torsion_radius() / I;  // [rad/s^2]
   EXPECT_NEAR(law.effective_torsion_radius(), 2.0 / 3 * r, 1e-15);
   for (const IntegratorType integrator : kFirstOrder) {
     SCOPED_TRACE(integrator_name(integrator));
-    Simulation s = on_floor(slab(m, Vec3(I / 2, I / 2, I), Vec3::Zero(), Vec3(0, 0, -0.02)), law, integrator, dt);
+    Simulation s = on_floor(slab(m, Vec3(I / 2, I / 2, I), Vec3::Zero(), Vec3(0, 0, -0.02)), law, mu, integrator, dt);
     s.set_state(vector({0, 0, 0.02 - law.depth, 1, 0, 0, 0}), vector({0, 0, 0, 0, 0, spin}));
     // The weights are optimal to 1e-10 J + 1e-8 K, which is I w dw: 4e-8 rad/s a step. The position-based scheme loses
     // w (w h)^2 a step, h spin^4 / (4 rate) in all, and its inertia is off by the part (w h)^2.           theory (4.4)
@@ -455,7 +457,6 @@ TEST(PatchMotion, ASpinningDiscStopsWhenItsTorsionSaysSo) {
 TEST(PatchMotion, ASlabTipsWhenItsCentreOfMassIsBeyondThePatch) {
   constexpr double a = 0.1, height = 0.25;  // [m] half the patch along x; of the centre of mass
   PatchOptions law;
-  law.friction = 1.5;
   law.depth = 1e-3;
   law.size = {2 * a, 0.3};
   for (const IntegratorType integrator : kFirstOrder)
@@ -477,13 +478,14 @@ TEST(PatchMotion, ASlabTipsWhenItsCentreOfMassIsBeyondThePatch) {
       // A low slab, and little slant: falling onto the far edge it gains m g 2 a 0.01 = 20 mJ at most, of which 40 % go
       // on as a turn about that edge, where m g (hypot(low, 0.1 a) - low) = 16 mJ would take it over.
       constexpr double low = 0.03;
-      Simulation flat = on_floor(slab(1, inertia, Vec3(part * a, 0, 0), Vec3(0, 0, -low)), law, integrator, 0.01);
+      Simulation flat = on_floor(slab(1, inertia, Vec3(part * a, 0, 0), Vec3(0, 0, -low)), law, 1.5, integrator, 0.01);
       const double slant = -0.01;  // [rad] about y: the far edge is up
       flat.set_state(vector({0, 0, low - law.depth, std::cos(slant / 2), 0, std::sin(slant / 2), 0}),
                      Eigen::VectorXd::Zero(6));
       check(flat, 0);
       const double slope = part * std::atan(a / height);
-      Simulation steep = on_floor(slab(1, inertia, Vec3::Zero(), Vec3(0, 0, -height)), law, integrator, 0.01, slope);
+      Simulation steep =
+          on_floor(slab(1, inertia, Vec3::Zero(), Vec3(0, 0, -height)), law, 1.5, integrator, 0.01, slope);
       steep.set_state(vector({(height - law.depth) * std::sin(slope), 0, (height - law.depth) * std::cos(slope),
                               std::cos(slope / 2), 0, std::sin(slope / 2), 0}),
                       Eigen::VectorXd::Zero(6));
@@ -503,7 +505,6 @@ TEST(PatchMotion, ASlidingAndSpinningBoxFollowsItsLimitSurface) {
   constexpr double mu = 0.5, m = 1.5, dt = 0.001, height = 0.05, speed = 0.4;
   for (const int rings : {0, 1, 2}) {
     PatchOptions law;
-    law.friction = mu;
     law.depth = 1e-2;
     law.size = {0.3, 0.2};
     law.rings = rings;
@@ -514,7 +515,8 @@ TEST(PatchMotion, ASlidingAndSpinningBoxFollowsItsLimitSurface) {
       for (const double direction : {0.25, 0.8, 1.3}) {  // [rad] atan(lambda w / v)
         SCOPED_TRACE(std::string(integrator_name(integrator)) + " rings " + std::to_string(rings) + " direction " +
                      std::to_string(direction));
-        Simulation s = on_floor(slab(m, Vec3(I / 2, I / 2, I), Vec3::Zero(), Vec3(0, 0, -height)), law, integrator, dt);
+        Simulation s =
+            on_floor(slab(m, Vec3(I / 2, I / 2, I), Vec3::Zero(), Vec3(0, 0, -height)), law, mu, integrator, dt);
         s.set_state(vector({0, 0, height - law.depth, 1, 0, 0, 0}),
                     vector({speed * std::cos(direction), 0, 0, 0, 0, speed * std::sin(direction) / lambda}));
         int steps = 0;
@@ -583,7 +585,6 @@ TEST(PatchMotion, APushedBoxTurnsAsItsLimitSurfaceSays) {
   constexpr double mu = 0.4, m = 2, I = 0.03, lambda = 0.08, dt = 0.002;
   for (const int rings : {1, 3, 7}) {
     PatchOptions law;
-    law.friction = mu;
     law.depth = 1e-3;
     law.torsion_radius = lambda;
     law.rings = rings;
@@ -595,7 +596,7 @@ TEST(PatchMotion, APushedBoxTurnsAsItsLimitSurfaceSays) {
         for (const double part : {0.98, 1.02}) {
           SCOPED_TRACE(std::string(integrator_name(integrator)) + " rings " + std::to_string(rings) + " latitude " +
                        std::to_string(latitude) + " part " + std::to_string(part));
-          Simulation s = on_floor(pushed_box(m, I, Vec3(0, b, 0)), law, integrator, dt);
+          Simulation s = on_floor(pushed_box(m, I, Vec3(0, b, 0)), law, mu, integrator, dt);
           s.control().torque(0) = part * limit;
           s.set_state(vector({0, 0, -law.depth, 0}), Eigen::VectorXd::Zero(4));
           constexpr int steps = 10;
@@ -628,7 +629,6 @@ TEST(PatchMotion, ADraggedBoxSwingsInBehindItsHinge) {
   constexpr double mu = 0.5, m = 1, I = 0.01, lambda = 0.1, l = 0.15, V = 0.008, dt = 0.01, theta_0 = 2.5;
   for (const auto& [directions, rings] : {std::pair{6, 1}, std::pair{12, 3}}) {
     PatchOptions law;
-    law.friction = mu;
     law.depth = 0.3;
     law.torsion_radius = lambda;
     law.directions = directions;
@@ -652,7 +652,7 @@ TEST(PatchMotion, ADraggedBoxSwingsInBehindItsHinge) {
     };
     for (const IntegratorType integrator : kFirstOrder) {
       SCOPED_TRACE(std::string(integrator_name(integrator)) + " directions " + std::to_string(directions));
-      Simulation s = on_floor(pushed_box(m, I, Vec3(-l, 0, 0)), law, integrator, dt);
+      Simulation s = on_floor(pushed_box(m, I, Vec3(-l, 0, 0)), law, mu, integrator, dt);
       for (int a = 0; a < 2; ++a) {
         s.control().kd(a) = 1e6;  // N s/m: 5e-6 m/s off
         s.control().target_velocity(a) = a == 0 ? V : 0;
@@ -685,7 +685,8 @@ TEST(PatchMotion, ADroppedSlabComesToRestFlat) {
       const bool implicit = integrator == IntegratorType::ne_nmdp || integrator == IntegratorType::pbd_nmdp;
       if (!implicit && dt > 0.01) continue;  // linear: small steps only; zeroth order: slow, docs/contact.md
       SCOPED_TRACE(std::string(integrator_name(integrator)) + " dt " + std::to_string(dt));
-      Simulation s = on_floor(slab(1, Vec3(0.005, 0.01, 0.012), Vec3::Zero(), Vec3(0, 0, -0.05)), law, integrator, dt);
+      Simulation s =
+          on_floor(slab(1, Vec3(0.005, 0.01, 0.012), Vec3::Zero(), Vec3(0, 0, -0.05)), law, 0.7, integrator, dt);
       const Quat q(turn(Vec3(0.05, 0.1, 0.3)));
       s.set_state(vector({0, 0, 0.15, q.w(), q.x(), q.y(), q.z()}), vector({0.5, 0.2, 0, 0, 0, 1}));
       double energy = 1e9;
@@ -734,7 +735,6 @@ class PatchScene : public testing::Test {
 
 TEST_F(PatchScene, ReadsEveryKey) {
   PatchOptions disc;
-  disc.friction = 0.4;
   disc.directions = 5;
   disc.exponent = 2;
   disc.stiffness = 1e4;
@@ -750,11 +750,13 @@ TEST_F(PatchScene, ReadsEveryKey) {
   geometry.depth = 0.02;
   geometry.R_CB = turn(Vec3(0.1, 0.2, 0.3));
   geometry.share_of_weight = 3;
-  EXPECT_EQ(vertices(*load("friction = 0.4\ndirections = 5\nexponent = 2\nstiffness = 1e4\nradius = 0.1\ncorners = 3\n"
-                           "axis = [1, 0, 1]\ntorsion_radius = 0.05\nrings = 2\n")
-                          .world.law,
-                     geometry),
-            vertices(*make_patch(disc), geometry));
+  const Scene scene = load(
+      "friction = 0.4\ndirections = 5\nexponent = 2\nstiffness = 1e4\nradius = 0.1\ncorners = 3\n"
+      "axis = [1, 0, 1]\ntorsion_radius = 0.05\nrings = 2\n");
+  EXPECT_EQ(scene.world.surface.friction, 0.4);
+  geometry.friction = 0.4;
+  EXPECT_EQ(vertices(*scene.world.law, geometry), vertices(*make_patch(disc), geometry));
+  geometry.friction = 0.7;
   EXPECT_EQ(vertices(*load("depth = 0.003\nsize = [0.3, 0.2]\n").world.law, geometry),
             vertices(*make_patch(rectangle), geometry));
 }
@@ -797,8 +799,8 @@ TEST(PatchExample, APushedBoxTurnsRoundItsPusher) {
   const double lambda = law.effective_torsion_radius(), kappa = law.polytope_bound();
   const double bound = V * std::sqrt(1 / (kappa * kappa) - 1) / std::hypot(l, lambda);
   for (size_t k = 10; k < run.rows(); ++k)  // after a start without a turn
-    EXPECT_LE(std::abs(run.v[3 * k + 2] + l * V * std::sin(run.q[3 * k + 2]) / (l * l + lambda * lambda)), bound);
-  EXPECT_LT(run.q.back(), M_PI / 4);  // it trails behind
+    EXPECT_LE(std::abs(run.v(k, 2) + l * V * std::sin(run.q(k, 2)) / (l * l + lambda * lambda)), bound);
+  EXPECT_LT(run.q(run.rows() - 1, 2), M_PI / 4);  // it trails behind
 }
 
 }  // namespace

@@ -17,10 +17,10 @@ constexpr IntegratorType kSmooth[] = {IntegratorType::pbfd, IntegratorType::pbfd
 
 Model box() { return load_urdf(source_dir() + "/models/box.urdf"); }  // a cube of 0.5 m, free
 
-ContactWorld ground(const Model& model, double slope = 0) {
-  ContactWorld world;
-  world.environment.add_plane(Vec3::Zero(), Vec3(-std::sin(slope), 0, std::cos(slope)));
-  world.points = contact_candidates(model, ContactCandidates::automatic);
+World ground(const Model& model, double slope = 0) {
+  World world;
+  world.add(plane_collider(Vec3::Zero(), Vec3(-std::sin(slope), 0, std::cos(slope))));
+  world.add(contact_candidates(model, ContactCandidates::automatic));
   return world;
 }
 
@@ -37,7 +37,7 @@ Eigen::VectorXd resting(const Model& model, const SmoothContactOptions& smooth, 
 TEST(SmoothContact, BoxRestsWhereItsCornersCarryIt) {
   for (const IntegratorType integrator : kSmooth) {
     const Model model = box();
-    const ContactWorld world = ground(model);
+    const World world = ground(model);
     Simulation s(model, world, StepOptions{.integrator = integrator, .dt = 0.05});
     s.set_state(resting(model, world.smooth), Eigen::VectorXd::Zero(model.nv()));
     StepReport report;
@@ -75,7 +75,7 @@ TEST(SmoothContact, ViscousBoxSlidesAsFarAsTheoryHasItAtEveryStep) {
                                         .body = {},
                                         .p_B = Vec3(k & 1 ? 0.25 : -0.25, k & 2 ? 0.25 : -0.25, -0.001)});
   const Model model = builder.build();
-  ContactWorld world = ground(model);
+  World world = ground(model);
   world.smooth.speed = 0.5;
   Eigen::VectorXd q = model.neutral_position(), v = Eigen::VectorXd::Zero(model.nv());
   q(2) = 0.001 - world.smooth.depth;  // four of four corners carry their share
@@ -96,10 +96,10 @@ TEST(SmoothContact, ViscousBoxSlidesAsFarAsTheoryHasItAtEveryStep) {
 TEST(SmoothContact, BoxOnASlopeCreepsAsTheoryHasIt) {
   const double slope = 0.3;
   const Model model = box();
-  ContactWorld world = ground(model, slope);
-  world.smooth.friction = 0.7;
+  World world = ground(model, slope);
+  world.surface.friction = 0.7;
   world.smooth.creep = 0.01;
-  world.smooth.dissipation = 2;  // or it would rock for long on its springs
+  world.smooth.damping = 2;  // or it would rock for long on its springs
   const double t = std::tan(slope), exact = world.smooth.creep * t / std::sqrt(0.7 * 0.7 - t * t);
   for (const IntegratorType integrator : {IntegratorType::pbfd_coulomb, IntegratorType::pbfd_coulomb2}) {
     Simulation s(model, world, StepOptions{.integrator = integrator, .dt = 0.02});
@@ -174,7 +174,7 @@ TEST(SmoothContact, SubdividedStepsEndOnTime) {
 // Levenberg-Marquardt of a lane against its own definition.                                           theory (11.11)
 TEST(ModelLaneHost, DampedStepSolvesTheNormalEquations) {
   const Model model = box();
-  const ContactWorld world = ground(model);
+  const World world = ground(model);
   struct Host final : ModelLaneHost {
     using ModelLaneHost::ModelLaneHost;
     bool next(LaneStart&) override { return false; }

@@ -47,9 +47,10 @@ Run swing(const Model& model, size_t rows, double dt) {
   run.settings = {{"dt", "1 ms"}};
   for (size_t r = 0; r < rows; ++r) {
     run.time.push_back(dt * static_cast<double>(r));
-    for (int k = 0; k < model.nq(); ++k) run.q.push_back(0.1 * std::sin(run.time.back() + k));
+    run.q.append(Eigen::VectorXd::NullaryExpr(
+        model.nq(), [&](Eigen::Index k) { return 0.1 * std::sin(run.time.back() + static_cast<double>(k)); }));
   }
-  run.v.assign(rows * static_cast<size_t>(model.nv()), 0.0);
+  run.v = Table(rows, static_cast<size_t>(model.nv()));
   run.kinetic_energy.assign(rows, 1.0);
   run.potential_energy.assign(rows, -2.0);
   run.residual.assign(rows, 1e-9);
@@ -109,17 +110,17 @@ Model crate() {
 // Row r has r % 3 contacts; the k-th of row r pushes with (1, 2, 100 r + k) N.
 scree::Run slide(const Model& model, size_t rows, double dt, double tilt = 0) {
   scree::Run run = swing(model, rows, dt);
-  run.environment.add_plane(Vec3::Zero(), Vec3::UnitZ(), "floor");
-  run.point_names = {"left", "right"};
+  run.colliders = contact_candidates(model, ContactCandidates::named);  // left, right
+  run.colliders.push_back(plane_collider(Vec3::Zero(), Vec3::UnitZ(), "floor"));
   run.first_contact = {0};
   for (size_t r = 0; r < rows; ++r) {
     const Quat turn(Eigen::AngleAxisd(0.3 * static_cast<double>(r), Vec3::UnitZ()) *
                     Eigen::AngleAxisd(tilt, Vec3::UnitX()));
-    Eigen::Map<Eigen::VectorXd>(&run.q[7 * r], 7) << 1 + 0.5 * static_cast<double>(r), 2, 3, turn.w(), turn.x(),
-        turn.y(), turn.z();
+    run.q.row(r) << 1 + 0.5 * static_cast<double>(r), 2, 3, turn.w(), turn.x(), turn.y(), turn.z();
     for (size_t k = 0; k < r % 3; ++k) {
       Contact contact;
-      contact.point = static_cast<int>(k);
+      contact.a = static_cast<int>(k);
+      contact.b = 2;
       contact.position = Vec3(static_cast<double>(r), static_cast<double>(k), 0);
       contact.force = Vec3(1, 2, 100 * static_cast<double>(r) + static_cast<double>(k));
       contact.depth = 0.001 * static_cast<double>(r);
@@ -145,8 +146,9 @@ Json data_of_page(const std::string& page) {
 
 scree::Run with_events(const Model& model, size_t count) {
   scree::Run run = swing(model, 11, 0.1);
-  run.environment.add_plane(Vec3::Zero(), Vec3::UnitZ(), "floor");
-  run.point_names = {"heel", "toe"};
+  run.colliders = {point_collider(BodyIndex(0), Vec3::Zero(), 0, "heel"),
+                   plane_collider(Vec3::Zero(), Vec3::UnitZ(), "floor"),
+                   point_collider(BodyIndex(0), Vec3::UnitX(), 0, "toe")};
   run.outer.assign(11, 0);
   run.optimality.assign(11, 0);
   run.penetration.assign(11, 0);
@@ -157,7 +159,8 @@ scree::Run with_events(const Model& model, size_t count) {
     event.time = static_cast<double>(k) / static_cast<double>(count);
     event.kind = k % 2 == 0 ? EventKind::impact : EventKind::lift_off;
     EventContact contact;
-    contact.point = 1;
+    contact.a = 2;
+    contact.b = 1;
     contact.normal = Vec3(0.6, 0, 0.8);
     contact.impulse = 5 * contact.normal + 2 * Vec3(0, 1, 0);
     event.contacts.assign(k == 0 ? 14 : 1, contact);
@@ -205,8 +208,10 @@ TEST(ReplayEvents, AreLimitedAndRefusedWhereTheyDoNotFit) {
   EXPECT_EQ(data["events"]["table"].size(), 500u);
   EXPECT_EQ(data["events"]["time"]["count"], 20'000);
   EXPECT_LE(replay_json(data).size(), kReplayBytes);
-  run.events[7].contacts[0].point = 2;
-  EXPECT_THROW(replay_data(model, run), InputError);
+  for (const int wrong : {-1, 1, 3}) {  // the second is the ground
+    run.events[7].contacts[0].a = wrong;
+    EXPECT_THROW(replay_data(model, run), InputError) << wrong;
+  }
 }
 
 class ReplayFile : public testing::Test {
@@ -268,7 +273,7 @@ TEST_F(ReplayFile, ARefusedRunLeavesTheOldFileAlone) {
   scree::Run run = swing(model, 3, 0.02);
   write_replay(directory_ / "a.html", model, run);
   const std::string before = read_file(directory_ / "a.html");
-  run.q[1] = std::numeric_limits<double>::quiet_NaN();
+  run.q(1, 0) = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THROW(write_replay(directory_ / "a.html", model, run), InputError);
   EXPECT_EQ(read_file(directory_ / "a.html"), before);
   EXPECT_EQ(files(), 1u);
@@ -293,8 +298,7 @@ TEST(ReplayData, PosesAndSeriesSurviveTheRoundTrip) {
   const auto poses = array<float>(data, data["frames"]["poses"]);
   ASSERT_EQ(poses.size(), 40u * 3 * 7);
   for (size_t r : {0u, 17u, 39u}) {
-    const Eigen::VectorXd q = Eigen::Map<const Eigen::VectorXd>(run.q.data() + 3 * r, 3);
-    const auto expected = body_poses(model, q);
+    const auto expected = body_poses(model, run.q.row(r));
     for (size_t b = 0; b < 3; ++b) {
       const float* p = &poses[7 * (3 * r + b)];
       const Quat quaternion(p[6], p[3], p[4], p[5]);
@@ -303,7 +307,7 @@ TEST(ReplayData, PosesAndSeriesSurviveTheRoundTrip) {
       EXPECT_LT((quaternion.toRotationMatrix() - expected[b].R).norm(), 1e-6);
       EXPECT_NEAR(quaternion.norm(), 1, 1e-6);
     }
-    EXPECT_EQ(array<float>(data, data["series"]["positions"][1])[r], static_cast<float>(run.q[3 * r + 1]));
+    EXPECT_EQ(array<float>(data, data["series"]["positions"][1])[r], static_cast<float>(run.q(r, 1)));
   }
   EXPECT_EQ(data["positions"][1], Json({{"name", "joint1"}, {"unit", "rad"}}));
 }
@@ -320,7 +324,7 @@ TEST(ReplayContact, FramesAndSeriesHoldTheContactsOfTheirRows) {
   const auto position = array<float>(data, contacts["position"]), force = array<float>(data, contacts["force"]),
              depth = array<float>(data, contacts["depth"]);
   for (size_t i = 0; i < run.contacts.size(); ++i) {
-    EXPECT_EQ(point[i], static_cast<std::uint32_t>(run.contacts[i].point));
+    EXPECT_EQ(point[i], static_cast<std::uint32_t>(run.contacts[i].a));
     EXPECT_EQ(depth[i], static_cast<float>(run.contacts[i].depth));
     for (int k = 0; k < 3; ++k) {
       EXPECT_EQ(position[3 * i + static_cast<size_t>(k)], static_cast<float>(run.contacts[i].position(k)));
@@ -348,11 +352,12 @@ TEST(ReplayContact, ARunWithoutAnEnvironmentHasNone) {
   EXPECT_FALSE(data["series"].contains("normal_force"));
 }
 
-TEST(ReplayContact, PointsTheModelDoesNotKnowAreNamedOnly) {
+TEST(ReplayContact, PointsTheModelDoesNotNameAreShownToo) {
   const Model model = crate();
   scree::Run run = slide(model, 5, 0.05);
-  run.point_names = {"somewhere", "else"};
-  EXPECT_EQ(replay_data(model, run)["contact_points"][0], Json({{"name", "somewhere"}}));
+  run.colliders[0] = point_collider(BodyIndex(0), Vec3(4, 5, 6), 0.1, "elsewhere");
+  EXPECT_EQ(replay_data(model, run)["contact_points"][0],
+            Json({{"name", "elsewhere"}, {"body", 0}, {"position", {4., 5., 6.}}}));
 }
 
 TEST(ReplayContact, AForceBetweenKeptRowsIsStillSeenAndTheSizeIsKept) {
@@ -375,7 +380,8 @@ TEST(ReplayContact, LargeTerrainIsCoarsenedFromRimToRimAndTheReplaySaysSo) {
   Eigen::MatrixXd heights(900, 600);  // a tilted plane: every interpolation gives it back
   for (int i = 0; i < 900; ++i)
     for (int j = 0; j < 600; ++j) heights(i, j) = 0.01 * i - 0.02 * j;
-  run.environment.add_height_field(std::make_shared<const HeightField>(heights, Eigen::Vector2d(-1, 2), 0.1));
+  run.colliders.push_back(
+      height_field_collider(std::make_shared<const HeightField>(heights, Eigen::Vector2d(-1, 2), 0.1)));
   const Json data = replay_data(model, run);
   const Json& field = data["environment"][1];
   const size_t nx = field["counts"][0], ny = field["counts"][1];
@@ -390,8 +396,8 @@ TEST(ReplayContact, LargeTerrainIsCoarsenedFromRimToRimAndTheReplaySaysSo) {
   EXPECT_NE(data["note"].get<std::string>().find("of its 900 x 600 points"), std::string::npos) << data["note"];
 
   scree::Run small = slide(model, 5, 0.05);
-  small.environment.add_height_field(
-      std::make_shared<const HeightField>(heights.topLeftCorner(7, 5), Eigen::Vector2d(-1, 2), 0.1));
+  small.colliders.push_back(height_field_collider(
+      std::make_shared<const HeightField>(heights.topLeftCorner(7, 5), Eigen::Vector2d(-1, 2), 0.1)));
   const Json exact = replay_data(model, small);
   EXPECT_EQ(array<float>(exact, exact["environment"][1]["heights"])[5 * 6 + 3], static_cast<float>(heights(6, 3)));
   EXPECT_EQ(exact["note"], "");
@@ -400,7 +406,7 @@ TEST(ReplayContact, LargeTerrainIsCoarsenedFromRimToRimAndTheReplaySaysSo) {
 TEST(ReplayContact, AnInconsistentRunIsRefused) {
   const Model model = crate();
   scree::Run run = slide(model, 5, 0.05);
-  run.contacts[0].point = 2;
+  run.contacts[0].a = 2;
   EXPECT_THROW(replay_data(model, run), InputError);
   run = slide(model, 5, 0.05);
   run.first_contact.pop_back();
@@ -513,7 +519,7 @@ TEST(ReplayChecks, NumbersThatAreNotFinite) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   // A pose or a time that is no number makes no picture: refused.
   scree::Run run = swing(model, 3, 0.02);
-  run.q[2] = nan;
+  run.q(2, 0) = nan;
   EXPECT_THROW(replay_data(model, run), InputError);
   run = swing(model, 3, 0.02);
   run.time[1] = nan;
@@ -680,9 +686,9 @@ TEST_F(ReplayFile, ARefusedGhostIsNamedAndLeavesTheOldFileAlone) {
     return std::string("accepted");
   };
   scree::Run second = swing(other, 3, 0.02);
-  second.q[3] = std::numeric_limits<double>::quiet_NaN();
+  second.q(1, 1) = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(refused(second), "replay of chain: ghost chain: q of row 1 is nan, expected finite numbers");
-  EXPECT_EQ(refused(run), "replay of chain: ghost chain: q has 3 values, expected 3 rows of 2");
+  EXPECT_EQ(refused(run), "replay of chain: ghost chain: q is 3 x 1, expected 3 x 2");
   EXPECT_EQ(refused(scree::Run{}), "replay of chain: ghost chain: the run has no rows, expected at least one");
   second = swing(other, 3, 0.02);
   second.settings.push_back({"long", std::string(kReplayBytes, 'x')});

@@ -48,11 +48,12 @@ void add_contacts(scree::Run& run) {
   const auto vector = [&] { return Vec3(normal(random), normal(random), normal(random)); };
   const Mat3 turn = Eigen::AngleAxisd(0.7, Vec3(1, 2, 3).normalized()).toRotationMatrix();
   const Eigen::MatrixXd heights = Eigen::MatrixXd::NullaryExpr(5, 4, [&] { return normal(random); });
-  run.environment.add_plane(vector(), vector(), "ramp");
-  run.environment.add_box({turn, vector()}, Vec3(1, 2, 0.3), "");
-  run.environment.add_height_field(
-      std::make_shared<const HeightField>(heights, Eigen::Vector2d(normal(random), normal(random)), 0.1), "hills");
-  run.point_names = {"heel", "toe"};
+  run.colliders.push_back(point_collider(BodyIndex(0), vector(), 0.1, "heel"));
+  run.colliders.push_back(point_collider(BodyIndex(1), vector(), 0, "toe"));
+  run.colliders.push_back(plane_collider(vector(), vector(), "ramp"));
+  run.colliders.push_back(box_collider({turn, vector()}, Vec3(1, 2, 0.3), ""));
+  run.colliders.push_back(height_field_collider(
+      std::make_shared<const HeightField>(heights, Eigen::Vector2d(normal(random), normal(random)), 0.1), "hills"));
   run.first_contact = {0};
   for (size_t row = 0; row < run.rows(); ++row) {
     run.outer.push_back(static_cast<int>(row));
@@ -60,7 +61,7 @@ void add_contacts(scree::Run& run) {
     run.penetration.push_back(normal(random));
     run.energy_gain.push_back(1e-3 * static_cast<double>(row));
     for (size_t k = 0; row % 3 != 0 && k < 1 + random() % 4; ++k) {
-      Contact contact{static_cast<int>(random() % 2), static_cast<int>(random() % 3)};
+      Contact contact{static_cast<int>(random() % 2), 2 + static_cast<int>(random() % 3)};
       contact.position = vector();
       contact.normal = vector().normalized();
       contact.force = vector();
@@ -84,7 +85,7 @@ void add_events(scree::Run& run, int nv) {
     event.time = run.time[1] * static_cast<double>(k / 2);
     event.kind = kinds[k % 4];
     for (size_t c = 0; c < k % 4; ++c) {
-      EventContact contact{static_cast<int>(random() % 2), static_cast<int>(random() % 3)};
+      EventContact contact{static_cast<int>(random() % 2), 2 + static_cast<int>(random() % 3)};
       contact.position = vector();
       contact.normal = vector().normalized();
       contact.impulse = vector();
@@ -146,8 +147,7 @@ TEST(RunScene, MatchesSteppingByHand) {
   simulation.set_state(scene.q0, scene.v0);
   simulation.control() = scene.control;
   for (int k = 0; k < 10; ++k) ASSERT_TRUE(simulation.step().converged());
-  const Eigen::VectorXd q = simulation.state().q;
-  EXPECT_EQ(std::vector<double>(q.begin(), q.end()), std::vector<double>(run.q.end() - q.size(), run.q.end()));
+  EXPECT_EQ(simulation.state().q, run.q.row(run.rows() - 1));
 }
 
 TEST(RunScene, StopsWhenAskedAndKeepsWhatItHas) {
@@ -164,7 +164,7 @@ TEST(RunScene, EndsBeforeTheStepThatFails) {
   const scree::Run run = run_scene(scene);
   EXPECT_EQ(run.status, RunStatus::step_failed);
   EXPECT_LT(run.time.back(), 0.25);
-  EXPECT_EQ(run.q.size(), run.rows());
+  EXPECT_TRUE(run.q.has_shape(run.rows(), 1));
   bool told = false;
   for (const auto& [name, value] : run.settings) told |= name == "failure" && value.find("did not converge") < 200;
   EXPECT_TRUE(told);
@@ -175,19 +175,16 @@ TEST(RunScene, RecordsTheContactsOfEveryStep) {
   EXPECT_TRUE(run_scene(scene).first_contact.empty()) << "no environment, no contact columns";
   scene.duration = 0.5;  // long enough to fall from 1 rad to the ground at acos 0.9 = 0.45 rad
   scene.options.integrator = IntegratorType::pbd_nmdp;
-  scene.world.environment.add_plane({0, 0, -0.9}, Vec3::UnitZ());
-  ContactPoint bob;
-  bob.name = "bob";
-  bob.body = BodyIndex(0);
-  bob.p_B = {0, 0, -1};
-  scene.world.points = {bob};
+  scene.world.add(plane_collider({0, 0, -0.9}, Vec3::UnitZ()));
+  scene.world.add(point_collider(BodyIndex(0), {0, 0, -1}, 0, "bob"));
   const scree::Run run = run_scene(scene);
   ASSERT_EQ(run.status, RunStatus::complete);
   ASSERT_EQ(run.first_contact.size(), run.rows() + 1);
   EXPECT_EQ(run.first_contact[1], 0u) << "row 0 has no contacts";
   EXPECT_EQ(run.first_contact.back(), run.contacts.size());
-  EXPECT_EQ(run.point_names, std::vector<std::string>{"bob"});
-  EXPECT_EQ(run.environment.solids().size(), 1u);
+  ASSERT_EQ(run.colliders.size(), 2u);
+  EXPECT_EQ(run.colliders[0].name, "ground");
+  EXPECT_EQ(run.colliders[1].name, "bob");
   // Stepping by hand gives the same contacts.
   Simulation simulation(scene.model, scene.world, scene.options);
   simulation.set_state(scene.q0, scene.v0);
@@ -217,7 +214,7 @@ TEST(RunScene, RecordsTheContactsOfEveryStep) {
 TEST(ContactSummary, MedianPassesOverRowZeroAndDeepestIsOfTheWholeRun) {
   scree::Run run;
   run.time = {0, 1, 2, 3, 4};
-  run.environment.add_plane(Vec3::Zero(), Vec3::UnitZ());
+  run.colliders.push_back(plane_collider(Vec3::Zero(), Vec3::UnitZ()));
   run.outer = {0, 9, 1, 5, 3};
   run.penetration = {0, 0.01, 0.04, 0.02, 0.03};
   run.contacts.resize(5);
@@ -283,6 +280,7 @@ TEST_F(RunFile, HoldsAModelWithoutDofs) {
   const Model model = builder.add_body(body, "world", joint).build();
   scree::Run empty;
   empty.time = {0, 1};
+  empty.q = empty.v = Table(2, 0);
   empty.kinetic_energy = empty.potential_energy = empty.residual = {0, 0};
   empty.iterations = empty.substeps = empty.rejected = {0, 0};
   write_run(file, model, empty);
@@ -299,33 +297,34 @@ TEST_F(RunFile, ContactsAndGroundComeBack) {
   EXPECT_EQ(loaded.optimality, contact.optimality);
   EXPECT_EQ(loaded.penetration, contact.penetration);
   EXPECT_EQ(loaded.energy_gain, contact.energy_gain);
-  EXPECT_EQ(loaded.point_names, contact.point_names);
   EXPECT_EQ(loaded.first_contact, contact.first_contact);
   ASSERT_EQ(loaded.contacts.size(), contact.contacts.size());
   ASSERT_GT(loaded.contacts.size(), 10u);
   for (size_t i = 0; i < loaded.contacts.size(); ++i) {
     const Contact &a = loaded.contacts[i], &b = contact.contacts[i];
-    EXPECT_EQ(a.point, b.point);
-    EXPECT_EQ(a.solid, b.solid);
+    EXPECT_EQ(a.a, b.a);
+    EXPECT_EQ(a.b, b.b);
     EXPECT_EQ(a.position, b.position);
     EXPECT_EQ(a.normal, b.normal);
     EXPECT_EQ(a.force, b.force);
     EXPECT_EQ(a.moment, b.moment);
     EXPECT_EQ(a.depth, b.depth);
   }
-  const auto &solids = loaded.environment.solids(), &expected = contact.environment.solids();
-  ASSERT_EQ(solids.size(), 3u);
-  for (size_t k = 0; k < 3; ++k) EXPECT_EQ(solids[k].name, expected[k].name);
-  const auto &plane = std::get<GroundPlane>(solids[0].shape), &ramp = std::get<GroundPlane>(expected[0].shape);
-  EXPECT_EQ(plane.point, ramp.point);
-  // add_plane divides by the length once more, which rounding leaves up to 2 units off 1.
-  EXPECT_LE((plane.normal - ramp.normal).cwiseAbs().maxCoeff(), 3 * std::numeric_limits<double>::epsilon());
-  const auto &box = std::get<GroundBox>(solids[1].shape), &crate = std::get<GroundBox>(expected[1].shape);
-  EXPECT_EQ(box.X_WS.R, crate.X_WS.R);
-  EXPECT_EQ(box.X_WS.p, crate.X_WS.p);
-  EXPECT_EQ(box.size, crate.size);
-  const auto& field = *std::get<std::shared_ptr<const HeightField>>(solids[2].shape);
-  const auto& hills = *std::get<std::shared_ptr<const HeightField>>(expected[2].shape);
+  ASSERT_EQ(loaded.colliders.size(), 5u);
+  for (size_t k = 0; k < 5; ++k) {
+    const Collider &a = loaded.colliders[k], &b = contact.colliders[k];
+    EXPECT_EQ(a.name, b.name);
+    EXPECT_EQ(a.body, b.body);
+    EXPECT_EQ(a.X_BS.R, b.X_BS.R);
+    EXPECT_EQ(a.X_BS.p, b.X_BS.p);
+    EXPECT_EQ(a.shape.index(), b.shape.index());
+  }
+  EXPECT_EQ(std::get<Sphere>(loaded.colliders[0].shape).radius, 0.1);
+  EXPECT_EQ(std::get<Sphere>(loaded.colliders[1].shape).radius, 0);
+  EXPECT_TRUE(std::holds_alternative<Plane>(loaded.colliders[2].shape));
+  EXPECT_EQ(std::get<Box>(loaded.colliders[3].shape).size, Vec3(1, 2, 0.3));
+  const auto& field = *std::get<std::shared_ptr<const HeightField>>(loaded.colliders[4].shape);
+  const auto& hills = *std::get<std::shared_ptr<const HeightField>>(contact.colliders[4].shape);
   EXPECT_EQ(field.heights(), hills.heights());
   EXPECT_EQ(field.origin(), hills.origin());
   EXPECT_EQ(field.spacing(), hills.spacing());
@@ -358,8 +357,8 @@ TEST_F(RunFile, EventsComeBack) {
     }
     ASSERT_EQ(a.contacts.size(), b.contacts.size());
     for (size_t c = 0; c < a.contacts.size(); ++c) {
-      EXPECT_EQ(a.contacts[c].point, b.contacts[c].point);
-      EXPECT_EQ(a.contacts[c].solid, b.contacts[c].solid);
+      EXPECT_EQ(a.contacts[c].a, b.contacts[c].a);
+      EXPECT_EQ(a.contacts[c].b, b.contacts[c].b);
       EXPECT_EQ(a.contacts[c].position, b.contacts[c].position);
       EXPECT_EQ(a.contacts[c].normal, b.contacts[c].normal);
       EXPECT_EQ(a.contacts[c].impulse, b.contacts[c].impulse);
@@ -400,8 +399,8 @@ TEST_F(RunFile, NamesAMissingOrStrangePartOfTheEvents) {
                            "/events/v_after",
                            "/events/first_contact",
                            "/events/contacts",
-                           "/events/contacts/point",
-                           "/events/contacts/solid",
+                           "/events/contacts/a",
+                           "/events/contacts/b",
                            "/events/contacts/position",
                            "/events/contacts/normal",
                            "/events/contacts/impulse",
@@ -456,8 +455,8 @@ TEST_F(RunFile, RefusesEventsThatDoNotFit) {
   with([](scree::Run& r) { r.events[4].v_after.resize(2); }, "/events/v_after: row 4 has 2 numbers, expected 14");
   with([&](scree::Run& r) { r.events[4].certificate->cap = nan; }, "/events/cap: row 4 holds nan");
   with([&](scree::Run& r) { *r.events[5].bounces_end = nan; }, "/events/bounces_end: row 5 holds nan");
-  with([](scree::Run& r) { r.events[1].contacts[0].point = 2; }, "/events/contacts/point: row 0 holds 2");
-  with([](scree::Run& r) { r.events[2].contacts[1].solid = 3; }, "/events/contacts/solid: row 2 holds 3");
+  with([](scree::Run& r) { r.events[1].contacts[0].a = 2; }, "/events/contacts/a: row 0 holds 2");
+  with([](scree::Run& r) { r.events[2].contacts[1].b = 1; }, "/events/contacts/b: row 2 holds 1");
   with([](scree::Run& r) { r.events[2].contacts[1].normal *= 2; }, "/events/contacts/normal: row 2 has length 2");
   with([&](scree::Run& r) { r.events[3].contacts[0].impulse.x() = nan; }, "/events/contacts/impulse: row 3 is not");
 }
@@ -465,7 +464,7 @@ TEST_F(RunFile, RefusesEventsThatDoNotFit) {
 TEST_F(RunFile, WithoutAnEnvironmentNamesNoContacts) {
   write_run(file, scene.model, run);
   const hid_t handle = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
-  for (const char* path : {"/contacts", "/environment", "/report/outer"})
+  for (const char* path : {"/contacts", "/colliders", "/report/outer"})
     EXPECT_EQ(H5Lexists(handle, path, H5P_DEFAULT), 0) << path;
   H5Fclose(handle);
   EXPECT_TRUE(read_run(file).run.first_contact.empty());
@@ -474,12 +473,13 @@ TEST_F(RunFile, WithoutAnEnvironmentNamesNoContacts) {
 TEST_F(RunFile, NamesAMissingOrStrangePartOfTheContacts) {
   scree::Run contact = run;
   add_contacts(contact);
-  for (const char* path :
-       {"/contacts",           "/contacts/first",         "/contacts/point",        "/contacts/solid",
-        "/contacts/position",  "/contacts/normal",        "/contacts/force",        "/contacts/moment",
-        "/contacts/depth",     "/contacts/point_names",   "/report/outer",          "/report/optimality",
-        "/report/penetration", "/report/energy_gain",     "/environment",           "/environment/0",
-        "/environment/1/size", "/environment/1/rotation", "/environment/2/heights", "/environment/2/spacing"}) {
+  for (const char* path : {"/contacts",           "/contacts/first",           "/contacts/a",
+                           "/contacts/b",         "/contacts/position",        "/contacts/normal",
+                           "/contacts/force",     "/contacts/moment",          "/contacts/depth",
+                           "/report/outer",       "/report/optimality",        "/report/penetration",
+                           "/report/energy_gain", "/colliders/name",           "/colliders/shape",
+                           "/colliders/body",     "/colliders/position",       "/colliders/rotation",
+                           "/colliders/size",     "/colliders/field4/heights", "/colliders/field4/spacing"}) {
     write_run(file, scene.model, contact);
     const hid_t handle = H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
     ASSERT_GE(H5Ldelete(handle, path, H5P_DEFAULT), 0) << path;
@@ -499,8 +499,9 @@ TEST_F(RunFile, NamesAMissingOrStrangePartOfTheContacts) {
   swapped("/time", "/contacts/first", "/contacts/first: has another type, expected integers");
   swapped("/contacts/depth", "/contacts/force", "/contacts/force: has shape");
   swapped("/contacts/force", "/contacts/normal", "/contacts/normal: row 0 has length");
-  swapped("/contacts/first", "/contacts/point", "/contacts/solid: has shape");
-  swapped("/environment/0/point", "/environment/1/size", "/environment/1: ");  // a negative edge
+  swapped("/contacts/first", "/contacts/a", "/contacts/b: has shape");
+  swapped("/colliders/name", "/colliders/shape", "/colliders: row 0: shape is \"heel\", expected sphere, box");
+  swapped("/colliders/position", "/colliders/size", "/colliders: row 0: ");  // a negative radius
 }
 
 TEST_F(RunFile, RefusesContactsThatDoNotFit) {
@@ -517,8 +518,11 @@ TEST_F(RunFile, RefusesContactsThatDoNotFit) {
     EXPECT_EQ(folder.count(), 0);
   };
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  with([](scree::Run& r) { r.contacts[2].point = 2; }, "/contacts/point: row 2 holds 2, expected 0 to 1");
-  with([](scree::Run& r) { r.contacts[2].solid = -1; }, "/contacts/solid: row 2 holds -1, expected 0 to 2");
+  with([](scree::Run& r) { r.contacts[2].a = 2; },
+       "/contacts/a: row 2 holds 2, expected one of the 5 colliders that belongs to a body");
+  with([](scree::Run& r) { r.contacts[2].b = -1; },
+       "/contacts/b: row 2 holds -1, expected one of the 5 colliders that belongs to the ground");
+  with([](scree::Run& r) { r.contacts[2].b = 5; }, "/contacts/b: row 2 holds 5");
   with([](scree::Run& r) { r.contacts[1].normal *= 2; }, "/contacts/normal: row 1 has length 2");
   with([&](scree::Run& r) { r.contacts[1].force.x() = nan; }, "/contacts/force: row 1 is not finite");
   with([&](scree::Run& r) { r.contacts[0].depth = nan; }, "/contacts/depth: row 0 holds nan");
@@ -528,12 +532,12 @@ TEST_F(RunFile, RefusesContactsThatDoNotFit) {
   with([](scree::Run& r) { r.outer[3] = -2; }, "/report/outer: row 3 holds -2");
   with([&](scree::Run& r) { r.penetration[4] = nan; }, "/report/penetration: row 4 holds nan");
   with([](scree::Run& r) { r.optimality.clear(); }, "/report/optimality: has 0 entries, expected 11");
-  with([](scree::Run& r) { r.environment = {}; }, "/report/outer: has 11 entries, expected 0");
+  with([](scree::Run& r) { r.colliders.clear(); }, "/report/outer: has 11 entries, expected 0");
 }
 
 TEST_F(RunFile, RefusesARunThatDoesNotFitItsModel) {
   scree::Run wrong = run;
-  wrong.q.pop_back();
+  wrong.q.keep(wrong.rows() - 1);
   EXPECT_THROW(write_run(file, scene.model, wrong), InputError);
   EXPECT_EQ(folder.count(), 0);
 }
@@ -592,12 +596,12 @@ TEST_F(RunFile, RefusesANewerFormat) {
   write_run(file, scene.model, run);
   const hid_t handle = H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
   const hid_t attribute = H5Aopen(handle, "format_version", H5P_DEFAULT);
-  const int newer = 3;
+  const int newer = 4;
   H5Awrite(attribute, H5T_NATIVE_INT, &newer);
   H5Aclose(attribute);
   H5Fclose(handle);
   seal_file(file);
-  expect_refused("format_version is 3, this scree reads 1 and 2");
+  expect_refused("format_version is 4, this scree reads 3");
 }
 
 TEST_F(RunFile, RefusesValuesThatNoRunHas) {
@@ -608,11 +612,11 @@ TEST_F(RunFile, RefusesValuesThatNoRunHas) {
     expect_refused(expected);
   };
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  with([&](scree::Run& r) { r.q[17] = nan; }, "/q: row 1 holds nan");
-  with([&](scree::Run& r) { r.v[0] = 1 / 0.0; }, "/v: row 0 holds inf");
+  with([&](scree::Run& r) { r.q(1, 0) = nan; }, "/q: row 1 holds nan");
+  with([&](scree::Run& r) { r.v(0, 0) = 1 / 0.0; }, "/v: row 0 holds inf");
   with([&](scree::Run& r) { r.residual[3] = nan; }, "/report/residual: row 3 holds nan");
   with([&](scree::Run& r) { r.time[4] = r.time[3]; }, "/time: row 4 is not later");
-  with([&](scree::Run& r) { r.q[3] = 2; }, "/q: row 0: quaternion of joint base");
+  with([&](scree::Run& r) { r.q(0, 3) = 2; }, "/q: row 0: quaternion of joint base");
   with([&](scree::Run& r) { r.iterations[2] = -1; }, "/report/iterations: row 2 holds -1");
   with([&](scree::Run& r) { r.wall_time = -1; }, "wall_time is -1");
 }

@@ -38,7 +38,7 @@ TEST(Scene, ReadsEveryKey) {
   EXPECT_EQ(scene.duration, 0.1);
   EXPECT_EQ(scene.options.integrator, IntegratorType::pbd);
   EXPECT_EQ(scene.options.dt, 0.01);
-  EXPECT_EQ(scene.options.gravity, Vec3(0, 0, -1.62));
+  EXPECT_EQ(scene.world.gravity, Vec3(0, 0, -1.62));
   EXPECT_EQ(scene.options.tolerance, 1e-9);
   EXPECT_EQ(scene.options.max_iterations, 40);
   EXPECT_EQ(scene.options.max_halvings, 10);
@@ -74,13 +74,19 @@ TEST(Scene, ReadsEveryKey) {
   EXPECT_EQ(control.target(joint("slide").q_index), 0.05) << "without a target a joint holds its initial position";
 }
 
+std::vector<Collider> ground_of(const Scene& scene) {
+  std::vector<Collider> ground = scene.world.colliders;
+  std::erase_if(ground, [](const Collider& collider) { return collider.body != kWorld; });
+  return ground;
+}
+
 TEST(Scene, ReadsEveryKeyOfTheGround) {
   const Scene scene = load_scene(kScenes / "ground.toml");
   EXPECT_EQ(scene.options.integrator, IntegratorType::pbd_nmdp);
   EXPECT_EQ(scene.options.dissipation, Dissipation::total);
   EXPECT_EQ(scene.options.max_outer, 123);
   EXPECT_FALSE(scene.options.explicit_pd);
-  EXPECT_EQ(scene.world.points.size(), 8u);
+  EXPECT_EQ(scene.world.body_colliders(), 8u);
 
   // law: v_0 = (c d^p + zeta) (mu, 0, 1)
   ASSERT_EQ(scene.world.law->vertex_count(), 8);
@@ -88,28 +94,31 @@ TEST(Scene, ReadsEveryKeyOfTheGround) {
   ContactGeometry geometry;
   geometry.depth = 0.1;
   geometry.R_CB.setIdentity();
+  geometry.friction = scene.world.surface.friction;
   scene.world.law->vertices(geometry, vertices);
   EXPECT_NEAR(vertices(2, 0), 2e14 * 0.01 + 0.5, 1);  // 2e12 N in doubles
   EXPECT_NEAR(vertices(0, 0) / vertices(2, 0), 0.4, 1e-15);
 
-  const Environment& ground = scene.world.environment;
-  ASSERT_EQ(ground.solids().size(), 7u);
-  const auto distance = [&](size_t k, double x, double y, double z) { return ground.distance(k, Vec3(x, y, z)).value; };
-  EXPECT_EQ(ground.solids()[0].name, "floor");
+  const std::vector<Collider> ground = ground_of(scene);
+  ASSERT_EQ(ground.size(), 7u);
+  const auto distance = [&](size_t k, double x, double y, double z) {
+    return scree::distance(ground[k], Vec3(x, y, z)).value;
+  };
+  EXPECT_EQ(ground[0].name, "floor");
   EXPECT_EQ(distance(0, 5, 6, 0.75), 0.25);
   // The slope climbs along +y here: at (1, 2 + t, 3 + t tan 0.1) it is at its surface.
-  EXPECT_EQ(ground.solids()[1].name, "slope");
+  EXPECT_EQ(ground[1].name, "slope");
   EXPECT_NEAR(distance(1, -4, 2.5, 3 + 0.5 * std::tan(0.1)), 0, 1e-15);
   EXPECT_NEAR(distance(1, 1, 2, 4), std::cos(0.1), 1e-15);
   // Boxes turned by a quarter about z, in two ways.
   for (const size_t k : {2u, 3u}) EXPECT_NEAR(distance(k, 1, 4, 0.25), 2, 1e-14) << "half of 4 m along y";
   // Two steps climbing along -x from (10, 0, 0).
-  EXPECT_EQ(ground.solids()[5].name, "stairs/step2");
+  EXPECT_EQ(ground[5].name, "stairs/step2");
   EXPECT_NEAR(distance(4, 9.9, 0, 0.5), 0.3, 1e-14);
   EXPECT_NEAR(distance(5, 9.6, 0, 0.5), 0.1, 1e-14);
   EXPECT_NEAR(distance(5, 7.9, 0, 0.3), 0.3, 1e-14) << "beyond 0.3 m of tread and 1.5 m of landing";
   // The file reads as a map: its last row lies at the origin's y.
-  const auto& field = std::get<std::shared_ptr<const HeightField>>(ground.solids()[6].shape);
+  const auto& field = std::get<std::shared_ptr<const HeightField>>(ground[6].shape);
   EXPECT_EQ(field->spacing(), 0.5);
   EXPECT_NEAR(field->height(-1, -2).value, 0.4, 1e-15);
   EXPECT_NEAR(field->height(1, -2).value, 0.8, 1e-15);
@@ -124,9 +133,9 @@ TEST(Scene, TheIntegratorIsOfSecondOrderUnlessTheSceneChooses) {
     return load_scene(folder.write("scene.toml", text), overrides);
   };
   EXPECT_EQ(load(block).options.integrator, IntegratorType::pbd_nmdp2);
-  EXPECT_TRUE(load(block).world.environment.solids().empty());
+  EXPECT_TRUE(ground_of(load(block)).empty());
   EXPECT_EQ(load(block + plane).options.integrator, IntegratorType::pbd_nmdp2);
-  EXPECT_EQ(load(block + "environment = [{shape = \"plane\"}]\n").world.environment.solids().size(), 1u);
+  EXPECT_EQ(ground_of(load(block + "environment = [{shape = \"plane\"}]\n")).size(), 1u);
   EXPECT_EQ(load(block + plane + "[step]\nintegrator = \"ne-mdp\"\n").options.integrator, IntegratorType::ne_mdp);
   EXPECT_EQ(load(block + "[step]\nintegrator = \"ne-mdp\"\n").options.integrator, IntegratorType::ne_mdp)
       << "nothing to touch is fine";
@@ -145,7 +154,7 @@ TEST(Scene, HasDefaultsForWhatIsNotRequired) {
   EXPECT_EQ(scene.title, "swing");
   EXPECT_EQ(scene.duration, 2);
   EXPECT_EQ(scene.options.dt, StepOptions().dt);
-  EXPECT_EQ(scene.options.gravity, StepOptions().gravity);
+  EXPECT_EQ(scene.world.gravity, World().gravity);
   EXPECT_EQ(scene.q0, scene.model.neutral_position());
   EXPECT_EQ(scene.control.kp, Eigen::VectorXd(Eigen::VectorXd::Zero(1)));
 }

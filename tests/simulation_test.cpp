@@ -53,9 +53,9 @@ TEST(Simulation, FrameVelocityIsTheRateOfThePose) {
 
 Simulation box_on_floor(StepOptions options, double height) {
   Model model = load_urdf(source_dir() + "/models/box.urdf");
-  ContactWorld world;
-  world.environment.add_plane(Vec3::Zero(), Vec3::UnitZ());
-  world.points = contact_candidates(model, ContactCandidates::automatic);
+  World world;
+  world.add(plane_collider(Vec3::Zero(), Vec3::UnitZ()));
+  world.add(contact_candidates(model, ContactCandidates::automatic));
   Simulation simulation(std::move(model), std::move(world), options);
   Eigen::VectorXd q = simulation.model().neutral_position();
   q(2) = height;
@@ -123,9 +123,9 @@ TEST(Simulation, ContactForceIsThatOfOneBody) {
     builder.add_contact_point(plate.name, point);
   }
   Model model = builder.build();
-  ContactWorld world;
-  world.environment.add_plane(Vec3::Zero(), Vec3::UnitZ());
-  world.points = contact_candidates(model, ContactCandidates::named);
+  World world;
+  world.add(plane_collider(Vec3::Zero(), Vec3::UnitZ()));
+  world.add(contact_candidates(model, ContactCandidates::named));
   Simulation simulation(std::move(model), std::move(world));
   for (int k = 0; k < 300; ++k) ASSERT_TRUE(simulation.step().converged());
   for (const auto& [name, mass] : {std::pair("left", 3.0), std::pair("right", 7.0)}) {
@@ -133,6 +133,25 @@ TEST(Simulation, ContactForceIsThatOfOneBody) {
     EXPECT_NEAR(load.force.z(), 9.81 * mass, 1e-3 * mass) << name;
     EXPECT_NEAR(load.moment.y(), -0.5 * load.force.z(), 1e-9 * load.force.z()) << name;
   }
+}
+
+// Steps from a copy of a state, history and time included, have the bits of those from the original.
+TEST(Simulation, ACopyOfAStateGoesOnWithTheSameBits) {
+  Simulation one = box_on_floor({}, 0.3), two = box_on_floor({}, 5);
+  for (int k = 0; k < 30; ++k) ASSERT_TRUE(one.step().converged());
+  one.set_time(0.5);
+  two.set_state(one.state());
+  for (int k = 0; k < 10; ++k) {
+    ASSERT_TRUE(one.advance(0.02, 5).converged());
+    ASSERT_TRUE(two.advance(0.02, 5).converged());
+  }
+  EXPECT_GT(one.state().time, 0.5);
+  EXPECT_EQ(state_hash(one.state()), state_hash(two.state()));
+  EXPECT_EQ(one.state().contact_weights, two.state().contact_weights);
+  State wrong = one.state();
+  wrong.body_rates.resize(7);
+  EXPECT_THROW(two.set_state(wrong), InputError);
+  EXPECT_THROW(two.set_options({.integrator = IntegratorType::rk4}), InputError);  // knows no contact
 }
 
 TEST(Headers, SummaryHeaderHasThemAll) {

@@ -285,9 +285,9 @@ TEST(Resume, AFanHasTheBitsOfOneThatNeverStopped) {
       EXPECT_EQ(fan.branches[b].impacts[k].ambiguous, whole.branches[b].impacts[k].ambiguous);
     }
   }
-  EXPECT_EQ(fan.q.size(), whole.q.size());
-  for (size_t i = 0; i < fan.q.size(); ++i)
-    EXPECT_TRUE(fan.q[i] == whole.q[i] || (std::isnan(fan.q[i]) && std::isnan(whole.q[i])));
+  const std::vector<double>&a = fan.q.numbers(), &b = whole.q.numbers();
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])));
 }
 
 // --- lost output ---------------------------------------------------------------------------------------------------

@@ -45,9 +45,8 @@ TEST(Step, HalvingRescuesAStepThatCannotConverge) {
   StepOptions options;
   options.integrator = IntegratorType::pbd;
   options.dt = dt;
-  options.gravity.setZero();
   options.max_turn = 1;
-  Simulation s(test::single_joint(joint, 1, inertia), options);
+  Simulation s(test::single_joint(joint, 1, inertia), test::weightless(), options);
   s.control().torque(0) = tau;
   const StepReport report = s.step();
   EXPECT_TRUE(report.converged());
@@ -171,7 +170,7 @@ TEST(Step, MotionTargetsAdvanceInSubsteps) {
     options.max_halvings = 8;
     State whole = make_state(robot.model, robot.stance, Eigen::VectorXd::Zero(robot.model.nv()), 0.25);
     State parts = whole;
-    const ContactWorld world = knows_contact(integrator) ? robot.world : ContactWorld{};
+    const World world = knows_contact(integrator) ? robot.world : World{};
     StepWorkspace first(robot.model, world), second(robot.model, world);
     int subdivided = 0;
     for (int k = 0; k < 8; ++k) {
@@ -230,7 +229,6 @@ TEST(StepOptions, RefusesNonsense) {
   refused([](StepOptions& o) { o.dt = -0.01; });
   refused([](StepOptions& o) { o.dt = NAN; });
   refused([](StepOptions& o) { o.dt = 11; });
-  refused([](StepOptions& o) { o.gravity(1) = INFINITY; });
   refused([](StepOptions& o) { o.tolerance = 0; });
   refused([](StepOptions& o) { o.max_iterations = 0; });
   refused([](StepOptions& o) { o.max_halvings = 63; });

@@ -76,14 +76,13 @@ struct Errors {
 Errors errors_of(IntegratorType integrator, double dt, double accuracy) {
   const Model model = top();
   const double start = integrator == IntegratorType::event ? 0 : -2e-3;
-  ContactWorld world;
-  world.environment.add_plane(Vec3::Zero(), Vec3::UnitZ());
+  World world;
+  world.add(plane_collider(Vec3::Zero(), Vec3::UnitZ()));
   CoulombOptions law;
-  law.friction = 1;
   law.depth = 1e-3;
   world.law = make_coulomb(law);
-  world.smooth.friction = law.friction;
-  world.points = model.contact_points();
+  world.surface.friction = 1;
+  world.add(contact_candidates(model, ContactCandidates::named));
   StepOptions options;
   options.integrator = integrator;
   options.dt = dt;
@@ -159,8 +158,9 @@ TEST(ErrorEstimate, SeesTurningAndLightParts) {
     options.integrator = IntegratorType::pbd_nmdp2;
     options.dt = 0.01;
     options.accuracy = 0;
-    options.gravity.setZero();
-    Simulation s(model, options);
+    World world;
+    world.gravity.setZero();
+    Simulation s(model, world, options);
     s.set_state(Eigen::Vector2d::Zero(), Eigen::Vector2d(0, phi / options.dt));
     const StepReport report = s.step();
     ASSERT_TRUE(report.converged());

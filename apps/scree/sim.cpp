@@ -74,8 +74,8 @@ Json event_json(const Event& event, const Run& run) {
   if (event.bounces_end) json["bounces_end"] = *event.bounces_end;
   for (const EventContact& contact : event.contacts) {
     Json& entry = json["contacts"].emplace_back();
-    entry["point"] = run.point_names[static_cast<size_t>(contact.point)];
-    entry["solid"] = run.environment.solids()[static_cast<size_t>(contact.solid)].name;
+    entry["point"] = run.colliders[static_cast<size_t>(contact.a)].name;
+    entry["solid"] = run.colliders[static_cast<size_t>(contact.b)].name;
     entry["position"] = vector(contact.position);
     entry["normal"] = vector(contact.normal);
     entry["impulse"] = vector(contact.impulse);
@@ -113,8 +113,12 @@ void print_summary(const Scene& scene, const Run& run, const SimOptions& options
   json["dofs"] = scene.model.nv();
   json["total_mass"] = scene.model.total_mass();
   json["final_time"] = run.time.back();
-  json["final_q"] = std::vector<double>(run.q.end() - scene.model.nq(), run.q.end());
-  json["final_v"] = std::vector<double>(run.v.end() - scene.model.nv(), run.v.end());
+  const auto last_row = [](const Table& table) {
+    const auto row = table.row(table.rows() - 1);
+    return std::vector<double>(row.begin(), row.end());
+  };
+  json["final_q"] = last_row(run.q);
+  json["final_v"] = last_row(run.v);
   json["kinetic_energy"] = run.kinetic_energy.back();
   json["potential_energy"] = run.potential_energy.back();
   json["energy_change"] = summary.energy_change;
@@ -188,7 +192,7 @@ void print_table(const Scene& scene, const Run& run) {
     const EventSummary events = summarise_events(run);
     pairs.emplace_back("events",
                        fmt::format("{} impacts ({}), {:.4g} J lost, {} without collision; {} rests, {} lift-offs",
-                                   events.impacts, impact_law_name(scene.world.event.impact.law), events.energy_lost,
+                                   events.impacts, impact_law_name(scene.world.impact.law), events.energy_lost,
                                    events.without_collision, events.rests, events.lift_offs));
   }
   pairs.emplace_back("speed", fmt::format("{:.3g} x real time ({:.3g} s)", summary.speed, run.wall_time));

@@ -290,7 +290,7 @@ int simulate_fan(const FanFlags& flags, FanRequest request) {
   options.resume = request.resume;
   if (!flags.sampler.empty()) options.sampling.sampler = outcome_sampler_from_name(flags.sampler);
   const Scene scene = load_scene(request.scene, request.overrides);
-  options.sampling.friction_directions = scene.world.event.impact.friction_directions;
+  options.sampling.friction_directions = scene.world.impact.friction_directions;
   options.validate(scene);
   check_outputs({request.out, request.html}, scene.files);
 

@@ -1,6 +1,6 @@
 // A scene as a batch, for bench/peers/mujoco_batch.py: many trajectories that differ in their initial velocities.
 //   scree_batch_peer SCENE.toml KEY=VALUE ...
-// Keys: integrator, dt [s], duration [s], tolerance [m/s^2], depth [m], normal_exponent, creep [m/s], dissipation [s/m]
+// Keys: integrator, dt [s], duration [s], tolerance [m/s^2], depth [m], normal_exponent, creep [m/s], damping [s/m]
 // (of [contact.smooth]), count, lanes, threads, repeats, noise (a text file: `count` rows of nv numbers added to the
 // velocities), tracks (a file to write: trajectory,time,x,y,z of the first body every step).
 // Prints JSON: wall and processor times of the repetitions [s], all states kept, and what the steps took.
@@ -78,7 +78,7 @@ void run(int argc, char** argv) {
   arguments.number("depth", smooth.depth);
   arguments.number("normal_exponent", smooth.normal_exponent);
   arguments.number("creep", smooth.creep);
-  arguments.number("dissipation", smooth.dissipation);
+  arguments.number("damping", smooth.damping);
   scree::BatchOptions options;
   options.step = scene.options;
   options.duration = scene.duration;

@@ -59,7 +59,7 @@ void print_run(const char* file) {
   fmt::print("{},penetration\n", header);
   for (size_t k = 0; k < run.rows(); ++k) {
     std::string row = fmt::format("{}", run.time[k]);
-    for (size_t i = 0; i < nq; ++i) row += fmt::format(",{}", run.q[k * nq + i]);
+    for (size_t i = 0; i < nq; ++i) row += fmt::format(",{}", run.q(k, i));
     fmt::print("{},{}\n", row, run.penetration.empty() ? 0.0 : run.penetration[k]);
   }
 }

@@ -42,8 +42,8 @@ REFERENCE = 0.5e-3  # s
 NOISE = 0.1  # m/s, rad/s
 SEED = 1
 SCREE_GROUNDS = {
-    "sticking": {"depth": 0.0157, "creep": 0.01, "dissipation": 5},
-    "creeping": {"depth": 0.0157, "creep": 0.09, "dissipation": 5},
+    "sticking": {"depth": 0.0157, "creep": 0.01, "damping": 5},
+    "creeping": {"depth": 0.0157, "creep": 0.09, "damping": 5},
 }
 MUJOCO_GROUNDS = {
     "sticking": [("elliptic x10", "soft"), ("elliptic x10 exact", "soft")],

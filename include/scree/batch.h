@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "scree/step.h"
+#include "scree/table.h"
 
 namespace scree {
 
@@ -31,6 +32,7 @@ int batch_threads(const BatchOptions& options);  // >= 1
 struct Trajectory {
   Eigen::VectorXd q, v;  // at time 0
   Control control;
+  double friction = 0.7;        // Surface::friction
   SmoothContactOptions smooth;  // exponents and form as those of the world
 };
 
@@ -43,15 +45,16 @@ const char* trajectory_status_name(TrajectoryStatus status);
 
 struct TrajectoryResult {
   TrajectoryStatus status = TrajectoryStatus::invalid;
-  std::string failure;       // empty when complete
-  double end_time = 0;       // [s] of the last state that was reached
-  std::vector<double> q, v;  // row-major: every rows_every steps and the last state reached; row 0 is the start if
-                             // rows_every > 0
-  size_t rows = 0;
+  std::string failure;  // empty when complete
+  double end_time = 0;  // [s] of the last state that was reached
+  // One row a record, nq and nv columns: every rows_every steps and the last state reached; row 0 is the start if
+  // rows_every > 0.
+  Table q, v;
   std::int64_t steps = 0, substeps = 0, rejected = 0, iterations = 0, damped = 0, stationary = 0;
   double residual = 0;     // [m/s^2, rad/s^2] worst step
   double penetration = 0;  // [m] deepest contact at the end of any step
   std::uint64_t final_state_hash = 0;
+  size_t rows() const { return q.rows(); }
 };
 
 // How the trajectories of a scene differ: its table [batch], docs/batch.md. Trajectory 0 is the scene itself.
@@ -63,15 +66,16 @@ struct BatchVariation {
   Eigen::VectorXd position;  // [m, rad] of the initial position; rotations q * exp(w), w in body axes
   Eigen::VectorXd velocity;  // [m/s, rad/s] of the initial velocity
   Eigen::VectorXd target;    // [m, rad] of Control::target, of joints with a motor
-  Range friction, depth, stiffness, speed, drag, creep, dissipation;  // as in SmoothContactOptions
-  Range kp_scale, kd_scale;                                           // >= 0, one factor for the gains of all joints
-  double max_penetration = 0.1;                                       // [m] as in BatchOptions
+  Range friction;            // as in Surface
+  Range depth, stiffness, speed, drag, creep, damping;  // as in SmoothContactOptions
+  Range kp_scale, kd_scale;                             // >= 0, one factor for the gains of all joints
+  double max_penetration = 0.1;                         // [m] as in BatchOptions
 };
 
 class BatchSimulation {
  public:
   // Throws InputError: options, or an integrator without lanes.
-  BatchSimulation(Model model, ContactWorld world, BatchOptions options);
+  BatchSimulation(Model model, World world, BatchOptions options);
   ~BatchSimulation();
   BatchSimulation(BatchSimulation&&) noexcept;
   BatchSimulation& operator=(BatchSimulation&&) noexcept;

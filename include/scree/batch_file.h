@@ -60,12 +60,12 @@ struct BatchTable {
   size_t first = 0;
   std::vector<TrajectoryStatus> status;
   std::vector<std::string> failure;
-  std::vector<double> q, v;                  // trajectory, row, coordinate; NaN in rows that were not reached
-  std::vector<double> initial_q, initial_v;  // trajectory, coordinate
-  std::vector<double> final_q, final_v;      // the last state that was reached; NaN if invalid
-  std::vector<double> end_time;              // [s]
-  std::vector<double> residual;              // [m/s^2, rad/s^2]
-  std::vector<double> penetration;           // [m]
+  TableStack q, v;                  // a table for each trajectory; nq and nv columns; NaN in rows not reached
+  Table initial_q, initial_v;       // one row a trajectory; nq and nv columns
+  Table final_q, final_v;           // likewise: the last state that was reached; NaN if invalid
+  std::vector<double> end_time;     // [s]
+  std::vector<double> residual;     // [m/s^2, rad/s^2]
+  std::vector<double> penetration;  // [m]
   std::vector<std::int64_t> steps, substeps, rejected, iterations, damped, stationary;
   std::vector<std::uint64_t> final_state_hash;
   std::map<std::string, std::vector<double>> parameters;  // those that differ between trajectories

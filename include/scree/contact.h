@@ -1,4 +1,4 @@
-// Contact: which points may touch which ground, and what force the ground can answer with.
+// Contact: what force the ground can answer with where something touches it.
 #pragma once
 
 #include <array>
@@ -7,8 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "scree/environment.h"
-#include "scree/event.h"
+#include "scree/collider.h"
 #include "scree/model.h"
 
 namespace scree {
@@ -21,7 +20,8 @@ struct ContactGeometry {
   double depth = 0;              // [m] of the sphere's lowest point below the surface, negative in the air
   Mat3 R_CB = Mat3::Identity();  // orientation of the touching body in the contact frame
   Vec3 p_B = Vec3::Zero();       // [m] the contact point on the body, constant
-  double share_of_weight = 0;    // [N] weight of the model over the number of its contact points, constant
+  double share_of_weight = 0;    // [N] weight of the model over the number of its colliders, constant
+  double friction = 0;           // mu: World::surface
 };
 
 // A contact law: the convex set of wrenches the ground can exert at one contact, as the polytope
@@ -53,8 +53,8 @@ class ContactLaw {
   // The law exerts nothing where depth < -reach() [m].
   virtual double reach() const { return 0; }
 
-  // Numbers of the law that a step can be differentiated by (scree/derivatives.h), and the same law with another value
-  // of one of them. docs/derivatives.md lists those of `coulomb`.
+  // Numbers of the law that a step can be differentiated by (scree/derivatives.h) beside friction, and the same law
+  // with another value of one of them. docs/derivatives.md lists those of `coulomb`.
   virtual int parameter_count() const { return 0; }
   virtual double parameter(int) const { return 0; }
   virtual std::shared_ptr<const ContactLaw> with_parameter(int, double) const { return nullptr; }
@@ -63,7 +63,6 @@ class ContactLaw {
 // v_j = (c d^p + zeta) (n + mu t_j), d = max(0, depth), t_j at the angles 2 pi j / directions from the x axis of the
 // contact frame.                                                                                        theory (8.2)
 struct CoulombOptions {
-  double friction = 0.7;            // >= 0, mu; at most 100
   int directions = 16;              // >= 3 and at most 64; between two of them friction is cos(pi/directions) of mu
   int exponent = 3;                 // 2, 3 or 4: p
   double depth = 0.015;             // > 0 [m] where a point carries its share of the weight: c = share / depth^p
@@ -77,8 +76,7 @@ std::shared_ptr<const ContactLaw> make_coulomb(const CoulombOptions& options);
 // corner is d deep; friction mu N and torsion mu N lambda stay within an ellipsoid, replaced by an inscribed polytope.
 // corners x ((2 rings + 1) directions + 2) vertices, at most 512.                             theory (8.13) to (8.16)
 struct PatchOptions {
-  double friction = 0.7;            // as CoulombOptions
-  int directions = 16;              // likewise
+  int directions = 16;              // as CoulombOptions
   int exponent = 3;                 // likewise
   double depth = 0.015;             // likewise: c = share / depth^p
   std::optional<double> stiffness;  // likewise
@@ -100,7 +98,7 @@ std::shared_ptr<const ContactLaw> make_patch(const PatchOptions& options);
 // file:line, entry, value received, expected.
 std::shared_ptr<const ContactLaw> load_granular(const std::filesystem::path& table);
 
-// Which points of a model may touch.
+// Which points of a model may touch, as colliders: spheres of its bodies.
 enum class ContactCandidates {
   automatic,  // the named contact points if the model has any, else those of its collision shapes
   named,      // Model::contact_points()
@@ -108,7 +106,16 @@ enum class ContactCandidates {
               // each), vertices of a mesh's convex hull
   all,        // both
 };
-std::vector<ContactPoint> contact_candidates(const Model& model, ContactCandidates which);
+std::vector<Collider> contact_candidates(const Model& model, ContactCandidates which);
+// [m] z of the lowest point of the colliders of bodies; infinite if there are none.
+double lowest_point(const Model& model, const std::vector<Collider>& colliders, const Eigen::VectorXd& q);
+
+// What touches is made of. One surface for all that touches.
+struct Surface {
+  double friction = 0.7;   // >= 0, Coulomb's mu; at most 100. pbd-friction and pbfd have a drag of their own instead
+  double restitution = 0;  // in [0, 1], of `event`: as its law of impacts takes it, docs/impact.md
+  void validate() const;   // throws InputError: field, value received, accepted range
+};
 
 // Contact as a smooth force, for pbd-friction, pbfd and pbfd-coulomb. A point at depth d > 0 that slips with the
 // velocity u feels along the normal n and against u                                                     theory (11.1)
@@ -128,29 +135,17 @@ struct SmoothContactOptions {
   // velocity: u is the displacement over the step, divided by it. printed: eq. 11 and 12 as the paper prints them, with
   // the displacement itself and, of pbfd, |u|^beta in place of |u|^(beta-1): friction then depends on the step.
   enum class Form { velocity, printed } form = Form::velocity;
-  double friction = 0.7;   // >= 0 mu of pbfd-coulomb and ne-lcp; at most 100
-  double creep = 0.002;    // > 0 [m/s] at this speed friction is mu/sqrt(2): a body on a slope creeps slower than that
-  double dissipation = 0;  // >= 0 [s/m] of pbfd-coulomb: the normal force times max(0, 1 - dissipation u.n)
-  void validate() const;   // throws InputError: field, value received, accepted range
-};
-
-// The ground, the law and the points that may touch, for one model. Immutable while simulations run on it.
-struct ContactWorld {
-  Environment environment;
-  std::shared_ptr<const ContactLaw> law = make_coulomb({});  // never null
-  SmoothContactOptions smooth;                               // of the integrators that take contact as a smooth force
-  EventOptions event;                                        // of `event`, whose friction is smooth.friction
-  std::vector<ContactPoint> points;                          // at most 6000 / vertex_count() of the law
-  size_t pair_count() const { return points.size() * environment.solids().size(); }
+  double creep = 0.002;   // > 0 [m/s] at this speed friction is mu/sqrt(2): a body on a slope creeps slower than that
+  double damping = 0;     // >= 0 [s/m] of pbfd-coulomb: the normal force times max(0, 1 - damping u.n)
+  void validate() const;  // throws InputError: field, value received, accepted range
 };
 
 // One contact at the end of a step, world axes.
 struct Contact {
-  int point = 0;                 // index into ContactWorld::points
-  int solid = 0;                 // index into Environment::solids()
+  int a = 0, b = 0;              // indices into World::colliders: of a body, and of the ground it touches
   Vec3 position = Vec3::Zero();  // [m] the surface point the wrench acts at
-  Vec3 normal = Vec3::UnitZ();   // out of the ground
-  Vec3 force = Vec3::Zero();     // [N] on the robot
+  Vec3 normal = Vec3::UnitZ();   // out of b
+  Vec3 force = Vec3::Zero();     // [N] on a
   Vec3 moment = Vec3::Zero();    // [N m] about `position`
   double depth = 0;              // [m]
 };

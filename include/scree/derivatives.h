@@ -6,14 +6,15 @@
 namespace scree {
 
 // How the state x at the end of a step changes: dq (nv) in the tangent space of docs/conventions.md, so that q becomes
-// integrate_position(q, dq, 1), then v (nv), then, for ne-nmdp2 and pbd-nmdp2 only, State::contact_loads (one a pair of
-// point and solid), on which the next step depends, theory (9.3). The derivatives of many steps are products of these.
+// integrate_position(q, dq, 1), then v (nv), then, for ne-nmdp2 and pbd-nmdp2 only, State::contact_loads (one a
+// pair), on which the next step depends, theory (9.3). The derivatives of many steps are products of these.
 struct StepDerivatives {
   Eigen::MatrixXd by_state;            // square: by x at the start
   Eigen::MatrixXd by_target;           // nv columns: Control::target, tangent; the same for all stages of the step
   Eigen::MatrixXd by_target_velocity;  // nv columns
   Eigen::MatrixXd by_torque;           // nv columns
-  Eigen::MatrixXd by_law;              // ContactLaw::parameter_count() columns; coulomb: friction, depth (or stiffness)
+  Eigen::MatrixXd by_friction;         // 1 column: Surface::friction
+  Eigen::MatrixXd by_law;              // ContactLaw::parameter_count() columns; coulomb: depth (or stiffness)
   bool valid = false;                  // false: the step failed, or found contact forces that are no strict minimum
   // >= 0, dimensionless: how near the step is to where contacts appear, vanish, stick, slide or use up their polytope,
   // theory (10.6). At 0 the derivatives are those of one side. 1: no contact near.

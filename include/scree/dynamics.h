@@ -61,11 +61,9 @@ class Dynamics {
   double gravity_energy(const Vec3& gravity) const;  // [J] zero at the world origin
   Vec3 center_of_mass() const;                       // [m] world
 
-  struct Impl;
-  Impl& impl() { return *impl_; }
-  const Impl& impl() const { return *impl_; }
-
  private:
+  friend struct DynamicsAccess;  // the library's own (src/dynamics/dynamics_impl.h)
+  struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -14,15 +14,14 @@
 
 namespace scree {
 
+// How `event` steps. The law of its impacts is World::impact, friction and restitution are those of World::surface.
 struct EventOptions {
-  ImpactOptions impact = {.law = ImpactLaw::anitescu_potra};
-  double restitution = 0;    // in [0, 1]; as the law takes it, docs/impact.md
   double touch = 1e-9;       // in [1e-12, 1e-3] [m]: points nearer to the ground take part in impacts. No point is ever
                              // deeper than this
   double rest_speed = 1e-6;  // in [1e-12, 1] [m/s]: closed contacts that part or meet more slowly last. Bounces slower
                              // than this are over
   double simultaneous = 0;   // in [0, 1] [m]: points nearer than this take part in an impact of others, as if closed
-  double accuracy = 1e-10;   // in [1e-15, 1e-2] [m, rad; m/s, rad/s]: largest estimated error of a step of flight
+  double flight_accuracy = 1e-10;  // in [1e-15, 1e-2] [m, rad; m/s, rad/s]: largest estimated error of a step of flight
   // Largest imbalance of energy of a step of dt, proportionally less of shorter ones, in [1e-12, 1]: of the kinetic
   // energy and weight times size of the robot; theory (15.10)
   double energy_accuracy = 1e-4;
@@ -40,7 +39,7 @@ enum class EventKind {
 const char* event_kind_name(EventKind kind);  // "impact", "impact without collision", "lift-off", "rest"
 
 struct EventContact {
-  int point = 0, solid = 0;      // indices into ContactWorld::points and Environment::solids()
+  int a = 0, b = 0;              // indices into World::colliders: of a body, and of the ground it touches
   Vec3 position = Vec3::Zero();  // [m] the surface point
   Vec3 normal = Vec3::UnitZ();   // out of the ground
   Vec3 impulse = Vec3::Zero();   // [N s] on the robot, world axes

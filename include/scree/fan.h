@@ -71,9 +71,8 @@ struct Fan {
   FanOptions options;                    // threads: as many as there were
   std::vector<double> time;              // [s] rows, the same for all branches
   std::vector<std::string> coordinates;  // names of the nq positions, with units; then of the nv velocities
-  // branches x rows x nq (nv), row-major: positions of branch b at row k begin at (b rows + k) nq. Rows that a branch
-  // did not reach are NaN.
-  std::vector<double> q, v;
+  // A table for each branch; one row a record; nq and nv columns. Rows that a branch did not reach are NaN.
+  TableStack q, v;
   std::vector<FanBranch> branches;
   std::vector<FanCluster> clusters;  // most branches first
   double first_split = 0;            // [s] time of the first impact at which branches part; NaN: they never do

@@ -13,7 +13,7 @@ namespace scree {
 
 // Every shape lives in its own frame S. Lengths in [m].
 struct Sphere {
-  double radius = 0;  // > 0, centred at the origin
+  double radius = 0;  // > 0, of colliders >= 0; centred at the origin
 };
 struct Box {
   Vec3 size = Vec3::Zero();  // > 0, full edge lengths, centred at the origin
@@ -38,13 +38,15 @@ struct Mesh {
   std::shared_ptr<const TriangleMesh> data;  // shared between models; never null after loading
 };
 
-using Geometry = std::variant<Sphere, Box, Capsule, Cylinder, Plane, Mesh>;
+class HeightField;  // scree/height_field.h: of the world alone
+
+using Geometry = std::variant<Sphere, Box, Capsule, Cylinder, Plane, Mesh, std::shared_ptr<const HeightField>>;
 
 enum class ShapeRole { collision, view };
 
 struct Shape {
   std::string name;  // may be empty
-  BodyIndex body;    // kWorld: fixed to the world
+  BodyIndex body;    // kWorld: fixed to the world; set by ModelBuilder
   ShapeRole role = ShapeRole::view;
   Pose X_BS;                                          // shape frame in the body frame
   Geometry geometry;                                  // a collision mesh stands for its convex hull

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "scree/environment.h"
+#include "scree/collider.h"
 
 namespace scree {
 

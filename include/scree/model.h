@@ -57,7 +57,7 @@ struct Frame {  // a named place on a body
   Pose X_BF;
 };
 
-struct ContactPoint {  // a sphere (or point, radius 0) that may touch the environment
+struct ContactPoint {  // a sphere (or point, radius 0) that may touch the ground
   std::string name;
   BodyIndex body;
   Vec3 p_B = Vec3::Zero();  // [m] centre, in the body frame

@@ -8,6 +8,7 @@
 
 #include "scree/scene.h"
 #include "scree/state_file.h"
+#include "scree/table.h"
 
 namespace scree {
 
@@ -36,25 +37,24 @@ struct Run {
   std::vector<std::pair<std::string, std::string>> settings;  // name, value with unit: what the replay's table shows
   std::string scene_text;
   std::vector<double> time;              // [s]
-  std::vector<double> q, v;              // row-major, nq and nv columns
+  Table q, v;                            // one row a record; nq and nv columns
   std::vector<double> kinetic_energy;    // [J]
   std::vector<double> potential_energy;  // [J]
   std::vector<double> residual;          // [m/s^2, rad/s^2]
   std::vector<int> iterations, substeps, rejected;
-  // Scenes with an environment; all empty otherwise.
-  std::vector<int> outer;                // iterations of the projected gradient method
-  std::vector<double> optimality;        // [J]
-  std::vector<double> penetration;       // [m] deepest contact
-  std::vector<double> energy_gain;       // [J] StepReport::energy_gain, measured by `event` alone; 0 otherwise
-  std::vector<std::string> point_names;  // ContactWorld::points
-  std::vector<Contact> contacts;         // of all rows, one after the other
+  // Scenes with contact; all empty otherwise.
+  std::vector<int> outer;           // iterations of the projected gradient method
+  std::vector<double> optimality;   // [J]
+  std::vector<double> penetration;  // [m] deepest contact
+  std::vector<double> energy_gain;  // [J] StepReport::energy_gain, measured by `event` alone; 0 otherwise
+  std::vector<Collider> colliders;  // World::colliders
+  std::vector<Contact> contacts;    // of all rows, one after the other
   std::vector<std::uint64_t>
       first_contact;  // rows + 1 entries: row k has contacts [first_contact[k], first_contact[k + 1])
   std::vector<Event>
       events;  // of the integrator `event`, all rows; `event_row` k: the row that ended the step of event k
   std::vector<std::uint64_t> event_row;
-  Environment environment;  // for the replay
-  double wall_time = 0;     // [s], of the stepping alone
+  double wall_time = 0;  // [s], of the stepping alone
   std::uint64_t final_state_hash = 0;
   RunTotals totals;
   std::vector<std::pair<std::string, std::string>> identity;  // what the run is a function of, long things as hashes
@@ -86,7 +86,8 @@ Run run_scene(const Scene& scene, const RunOptions& options, const RunProgress& 
 Run record_run(const Scene& scene, const RunOptions& options, const std::filesystem::path& file,
                const RunProgress& progress = {});
 
-// HDF5, readable with h5py: /time /q /v /report/* /model/*, units in attributes. Temporary file, then rename.
+// HDF5, readable with h5py: /time /q /v /report/* /model/* /colliders/* /contacts/* /events/*, units in
+// attributes. Temporary file, then rename.
 void write_run(const std::filesystem::path& file, const Model& model, const Run& run);
 struct LoadedRun {
   Model model;

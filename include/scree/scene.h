@@ -34,7 +34,7 @@ struct Scene {
   double output = 0;
   Eigen::VectorXd q0, v0;  // initial state
   Control control;
-  ContactWorld world;   // no solids: no contact
+  World world;          // no solids: no contact
   double duration = 0;  // [s]
   BatchVariation batch = {};
   std::string text;                               // the TOML as read, for the run file

@@ -22,11 +22,11 @@ class Simulation {
   // With pbd_nmdp2, the default, on a law without derivative the integrator is pbd_zonmdp: default_integrator().
   // Throws InputError if the options are out of range.
   explicit Simulation(Model model, StepOptions options = {});
-  Simulation(Model model, ContactWorld world, StepOptions options = {});
+  Simulation(Model model, World world, StepOptions options = {});
 
   const Model& model() const { return *model_; }
   const StepOptions& options() const { return options_; }
-  const ContactWorld& world() const { return *world_; }
+  const World& world() const { return *world_; }
   const std::vector<Contact>& contacts() const { return workspace_.contacts(); }  // at the end of the last step
   const std::vector<Event>& events() const { return workspace_.events(); }        // of `event`: during the last step
   const State& state() const { return state_; }
@@ -34,9 +34,18 @@ class Simulation {
   const Control& control() const { return control_; }
 
   void set_state(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double time = 0);  // checked, see make_state
+  // With its history, bit for bit: steps from a copy of state() are those from the original. Throws InputError: sizes,
+  // numbers that are not finite.
+  void set_state(State state);
+  void set_time(double time) { state_.time = time; }  // [s] e.g. k dt in place of a sum that drifts
+  void set_options(const StepOptions& options);  // as they are. Throws InputError: out of range, or as check_contact
+  void set_impact_resolver(ImpactResolver resolver);  // of `event`; empty: resolve_impact with the world's options
 
   [[nodiscard]] StepReport step();           // advances by options().dt
   [[nodiscard]] StepReport step(double dt);  // advances by dt [s] instead, e.g. to end exactly on time
+  // ONE substep of at most dt [s], halved until it is accurate enough but at most `max_halvings` times;
+  // state().last_step says how long it is.
+  [[nodiscard]] StepReport advance(double dt, int max_halvings);
 
   // Of a frame, a body or "world" at the current state. Throws InputError that names the nearest known name.
   Pose frame_pose(std::string_view name) const;  // X_WF
@@ -45,8 +54,8 @@ class Simulation {
   ContactLoad contact_force(std::string_view body) const;
 
  private:
-  std::unique_ptr<const Model> model_;         // at a fixed address: the workspace refers to it
-  std::unique_ptr<const ContactWorld> world_;  // likewise
+  std::unique_ptr<const Model> model_;  // at a fixed address: the workspace refers to it
+  std::unique_ptr<const World> world_;  // likewise
   StepOptions options_;
   State state_;
   Control control_;

@@ -20,10 +20,10 @@ struct State {
   // true last step, however the step was subdivided. Empty: taken from q and v. Clear it after editing q or v by hand.
   std::vector<Mat34> body_rates;
 
-  // Weights of the contact polytopes at the end of the last step, by point, solid and vertex: where the next step
+  // Weights of the contact polytopes at the end of the last step, by pair and vertex: where the next step
   // starts its search. Empty: from zero.
   std::vector<double> contact_weights;
-  // Normal force [N] that every pair of point and solid bore at the end of the last step, impacts aside: what the
+  // Normal force [N] that every pair of colliders bore at the end of the last step, impacts aside: what the
   // two-stage integrators may extrapolate, theory (9.3). Empty: none.
   std::vector<double> contact_loads;
 };

@@ -7,9 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "scree/contact.h"
 #include "scree/control.h"
+#include "scree/event.h"
 #include "scree/state.h"
+#include "scree/world.h"
 
 namespace scree {
 
@@ -30,7 +31,7 @@ enum class IntegratorType {
   pbd_nmdp2,   // "pbd-nmdp2": on body transforms
   ne_lcp,      // "ne-lcp": dry friction by complementarity, linearised at the start of the step; theory section 12
   event,       // "event": impacts at their times by a law of impacts, ne-lcp where contacts last; theory section 15
-  // Contact as a smooth force of depth and slip (ContactWorld::smooth), on `pbd`; theory section 11:
+  // Contact as a smooth force of depth and slip (World::smooth), on `pbd`; theory section 11:
   pbd_friction,   // "pbd-friction": normal force and friction from one energy, eq. 11 of the PBFD paper
   pbfd,           // "pbfd": position-based frictional dynamics, eq. 13
   pbfd_coulomb,   // "pbfd-coulomb": friction bounded by mu times the normal force
@@ -40,14 +41,14 @@ enum class IntegratorType {
 };
 bool knows_contact(IntegratorType type);
 bool estimates_error(IntegratorType type);
-bool uses_smooth_contact(IntegratorType type);  // ContactWorld::smooth in place of ContactWorld::law
+bool uses_smooth_contact(IntegratorType type);  // World::smooth in place of World::law
 // What scenes and simulations take where none is named: pbd_nmdp2, where the contact law has no derivative pbd_zonmdp.
-IntegratorType default_integrator(const ContactWorld& world);
+IntegratorType default_integrator(const World& world);
 void check_accuracy(IntegratorType type);  // throws InputError if it does not, names those that do
 // Throws InputError if the integrator knows no contact, or needs the derivative of the law and the law offers none.
 void check_contact(IntegratorType type, const ContactLaw& law);
 // Throws InputError if a point is deeper in the ground than `event` goes: it lets nothing out.
-void check_clear(const Model& model, const ContactWorld& world, const Eigen::VectorXd& q);
+void check_clear(const Model& model, const World& world, const EventOptions& event, const Eigen::VectorXd& q);
 
 // Which kinetic energy the contact forces are chosen to minimise.                                     theory (8.4)
 enum class Dissipation {
@@ -82,12 +83,11 @@ struct StepOptions {
   // As in scenes. Simulation takes pbd_zonmdp in place of pbd_nmdp2 where the contact law has no derivative; to have
   // the zeroth order everywhere, name it.
   IntegratorType integrator = IntegratorType::pbd_nmdp2;
-  double dt = 0.01;                  // > 0 [s], at most 10
-  Vec3 gravity = Vec3(0, 0, -9.81);  // [m/s^2]
-  double tolerance = 1e-8;           // > 0 [m/s^2, rad/s^2], largest unbalanced acceleration a step may leave
-  int max_iterations = 50;           // >= 1, Newton iterations before the step is halved; of lbfgs 20 times as many
-  int max_halvings = 12;             // >= 0, how often one step may be halved: smallest substep dt / 2^n
-  double max_turn = 0.5;             // in (0, 1] [rad], a body predicted to turn more in one substep: halve it first
+  double dt = 0.01;         // > 0 [s], at most 10
+  double tolerance = 1e-8;  // > 0 [m/s^2, rad/s^2], largest unbalanced acceleration a step may leave
+  int max_iterations = 50;  // >= 1, Newton iterations before the step is halved; of lbfgs 20 times as many
+  int max_halvings = 12;    // >= 0, how often one step may be halved: smallest substep dt / 2^n
+  double max_turn = 0.5;    // in (0, 1] [rad], a body predicted to turn more in one substep: halve it first
   // Integrators that estimate their error (ne-nmdp2, pbd-nmdp2):
   double accuracy = 3e-5;  // in [0, 1] [m], largest estimated error of a substep, root mean square over the mass of any
                            // body, theory (9.7); a substep that exceeds it is halved. 0: whatever dt leads to
@@ -98,6 +98,7 @@ struct StepOptions {
   // ne-mdp, ne-lcp and event: control from the state at the start of the step; false: at its end
   bool explicit_pd = true;
   Optimizer optimizer = Optimizer::jtj_lm;  // of pbd-friction, pbfd and pbfd-coulomb
+  EventOptions event = {};                  // of `event`
   void validate() const;                    // throws InputError: field, value received, accepted range
 };
 
@@ -142,11 +143,11 @@ struct StepReport {
 class StepWorkspace {
  public:
   explicit StepWorkspace(const Model& model);
-  StepWorkspace(const Model& model, const ContactWorld& world);  // refers to both
+  StepWorkspace(const Model& model, const World& world);  // refers to both
   ~StepWorkspace();
   StepWorkspace(StepWorkspace&&) noexcept;
   StepWorkspace& operator=(StepWorkspace&&) noexcept;
-  // The contacts at the end of the last step that are in the ground or carry a force, ordered by point and solid.
+  // The contacts at the end of the last step that are in the ground or carry a force, ordered by pair.
   const std::vector<Contact>& contacts() const;
   // Of `event`: what happened during the last step, in the order of time.
   const std::vector<Event>& events() const;

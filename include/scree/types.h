@@ -34,12 +34,12 @@ template <class Tag> class TypedIndex {
   friend constexpr auto operator<=>(TypedIndex, TypedIndex) = default;
 
  private:
-  int value_ = -1;
+  int value_ = -2;  // none: neither a thing of the model nor the world
 };
 using BodyIndex = TypedIndex<struct BodyTag>;
 using JointIndex = TypedIndex<struct JointTag>;
 
 // The world is the parent of every root; it is not one of the model's bodies.
-inline constexpr BodyIndex kWorld{};
+inline constexpr BodyIndex kWorld{-1};
 
 }  // namespace scree

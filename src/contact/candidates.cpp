@@ -5,10 +5,12 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <map>
 
 #include "scree/contact.h"
 #include "scree/error.h"
+#include "scree/kinematics.h"
 
 namespace scree {
 namespace {
@@ -76,6 +78,7 @@ Candidates candidates_of(const Cylinder& cylinder, const std::string&) {
   return rims;
 }
 Candidates candidates_of(const Plane&, const std::string&) { return {"plane", {}}; }  // it has no points of its own
+Candidates candidates_of(const std::shared_ptr<const HeightField>&, const std::string&) { return {"field", {}}; }
 Candidates candidates_of(const Mesh& mesh, const std::string& place) {
   std::vector<Vec3> scaled;
   for (const Vec3& vertex : mesh.data->vertices) scaled.push_back(mesh.scale.cwiseProduct(vertex));
@@ -84,10 +87,12 @@ Candidates candidates_of(const Mesh& mesh, const std::string& place) {
 
 }  // namespace
 
-std::vector<ContactPoint> contact_candidates(const Model& model, ContactCandidates which) {
+std::vector<Collider> contact_candidates(const Model& model, ContactCandidates which) {
   using enum ContactCandidates;
-  std::vector<ContactPoint> points;
-  if (which != shapes) points = model.contact_points();
+  std::vector<Collider> points;
+  if (which != shapes)
+    for (const ContactPoint& point : model.contact_points())
+      points.push_back(point_collider(point.body, point.p_B, point.radius, point.name));
   if (which == named || (which == automatic && !points.empty())) return points;
 
   std::map<std::string, int> seen;  // shapes with this name so far
@@ -100,12 +105,20 @@ std::vector<ContactPoint> contact_candidates(const Model& model, ContactCandidat
     const Candidates found = std::visit([&](const auto& g) { return candidates_of(g, place); }, shape.geometry);
     for (size_t k = 0; k < found.places.size(); ++k)
       points.push_back(
-          {.name = fmt::format("{}/{}{}", name, found.kind, found.places.size() > 1 ? std::to_string(k) : ""),
-           .body = shape.body,
-           .p_B = shape.X_BS * found.places[k],
-           .radius = found.radius});
+          point_collider(shape.body, shape.X_BS * found.places[k], found.radius,
+                         fmt::format("{}/{}{}", name, found.kind, found.places.size() > 1 ? std::to_string(k) : "")));
   }
   return points;
+}
+
+double lowest_point(const Model& model, const std::vector<Collider>& colliders, const Eigen::VectorXd& q) {
+  const std::vector<Pose> poses = body_poses(model, q);
+  double lowest = std::numeric_limits<double>::infinity();
+  for (const Collider& collider : colliders)
+    if (collider.body != kWorld)
+      lowest = std::min(lowest, (poses[static_cast<size_t>(collider.body.value())] * collider.X_BS.p).z() -
+                                    std::get<Sphere>(collider.shape).radius);
+  return lowest;
 }
 
 }  // namespace scree

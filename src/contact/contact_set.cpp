@@ -17,12 +17,12 @@ constexpr double kSlow = 0.01;     // [m/s] out of the ground: rises by 5 microm
 
 }  // namespace
 
-ContactSet::ContactSet(const Model& model, const ContactWorld& world)
+ContactSet::ContactSet(const Model& model, const World& world)
     : model_(model),
       tree_(tree_of(model)),
       world_(world),
       pairs_(model, world),
-      used_(moves_in_plane(model, world.environment) ? world.law->vertices_in_plane() : std::vector<int>{}),
+      used_(moves_in_plane(model, world) ? world.law->vertices_in_plane() : std::vector<int>{}),
       vertices_(used_.empty() ? world.law->vertex_count() : static_cast<int>(used_.size())),
       dimension_(world.law->has_moments() ? 6 : 3),
       reach_(world.law->reach()),
@@ -31,11 +31,12 @@ ContactSet::ContactSet(const Model& model, const ContactWorld& world)
       weights_(world.law->vertex_count()) {
   // All at once in the ground, the quadratic program would fill a gigabyte.
   constexpr size_t kMostWeights = 6000;
-  if (world.points.size() * static_cast<size_t>(vertices_) > kMostWeights)
+  const size_t points = world.body_colliders();
+  if (points * static_cast<size_t>(vertices_) > kMostWeights)
     throw InputError(
         fmt::format("contact: {} points with {} force directions each, expected at most {} in all: name "
                     "contact points in the model or use simpler shapes",
-                    world.points.size(), vertices_, kMostWeights));
+                    points, vertices_, kMostWeights));
 }
 
 void ContactSet::add_slot(int pair) {
@@ -43,8 +44,9 @@ void ContactSet::add_slot(int pair) {
   Slot slot{};
   slot.pair = pair;
   slot.scale = scaled_ ? scales_[static_cast<size_t>(pair)] : 1;
-  slot.geometry.p_B = pairs_.point(pair).p_B;
+  slot.geometry.p_B = pairs_.centre(pair);
   slot.geometry.share_of_weight = share_of_weight_;
+  slot.geometry.friction = pairs_.friction();
   slots_.push_back(slot);
   wrenches_.resize(static_cast<size_t>(weight_count()));
   if (local_.cols() < weight_count())
@@ -54,11 +56,11 @@ void ContactSet::add_slot(int pair) {
   slope_.middleCols(first, vertices_).setZero();
 }
 
-void ContactSet::start_selection(double gravity, bool first_order, bool scaled) {
+void ContactSet::start_selection(bool first_order, bool scaled) {
   first_order_ = first_order;
   scaled_ = scaled;
-  weight_ = weight_of(model_, gravity);
-  share_of_weight_ = share_of_weight(model_, world_.points.size(), gravity);
+  weight_ = weight_of(model_, world_);
+  share_of_weight_ = share_of_weight(model_, world_);
   slots_.clear();
   std::fill(slot_of_.begin(), slot_of_.end(), -1);
 }
@@ -68,16 +70,16 @@ void ContactSet::picks(std::vector<Pick>& out) const {
   for (const Slot& slot : slots_) out.push_back({slot.pair, slot.counted});
 }
 
-void ContactSet::select(const std::vector<Pick>& picks, double gravity, bool scaled) {
-  start_selection(gravity, true, scaled);
+void ContactSet::select(const std::vector<Pick>& picks, bool scaled) {
+  start_selection(true, scaled);
   for (const Pick& pick : picks) {
     add_slot(pick.pair);
     slots_.back().counted = pick.counted;
   }
 }
 
-void ContactSet::select(const Kinematics<double>& kin, double margin, double gravity, bool first_order, bool scaled) {
-  start_selection(gravity, first_order, scaled);
+void ContactSet::select(const Kinematics<double>& kin, double margin, bool first_order, bool scaled) {
+  start_selection(first_order, scaled);
   for (int pair = 0; pair < pairs_.count(); ++pair)
     if (pairs_.gap_bound(kin, pair, pairs_.core(kin, pair)) < reach_ + margin) add_slot(pair);
 }
@@ -193,7 +195,7 @@ void ContactSet::add_forces(const Kinematics<double>& kin, const Eigen::VectorXd
 // x = c - r n(c): how it moves when the body moves with twist xi.
 V3<double> ContactSet::surface_change(const Slot& slot, const Twist<double>& xi) const {
   const V3<double> dc = velocity_at(xi, slot.at.core);
-  return dc - pairs_.point(slot.pair).radius * (slot.at.curvature * dc);
+  return dc - pairs_.radius(slot.pair) * (slot.at.curvature * dc);
 }
 
 void ContactSet::add_jacobian(const Kinematics<double>& kin, const Eigen::VectorXd& w, double* jacobian) {
@@ -409,8 +411,8 @@ void ContactSet::report(const Kinematics<double>& kin, const Eigen::VectorXd& w,
     const Slot& s = slots_[static_cast<size_t>(slot)];
     const Wrench<double> W = wrench_of(static_cast<size_t>(slot), w);
     if (s.depth <= -reach_ || (s.depth <= 0 && dot(W.f, W.f) == 0)) continue;
-    out.push_back({.point = pairs_.point_of(s.pair),
-                   .solid = pairs_.solid_of(s.pair),
+    out.push_back({.a = pairs_.colliders_of(s.pair).a,
+                   .b = pairs_.colliders_of(s.pair).b,
                    .position = to_eigen(kin.origin + s.at.x_a),
                    .normal = to_eigen(s.at.n),
                    .force = to_eigen(W.f) / s.scale,

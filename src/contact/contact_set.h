@@ -1,4 +1,4 @@
-// The contacts of a stage: which pairs of point and solid take part, and at a trial pose their geometry, the wrenches
+// The contacts of a stage: which pairs of colliders take part, and at a trial pose their geometry, the wrenches
 // the ground can exert, and how these change with the pose.                                            theory section 8
 //
 // Pairs that come near the ground are slots of the set. A slot in the air has no force, so contacts appear and vanish
@@ -9,23 +9,22 @@
 
 #include "contact/pairs.h"
 #include "dynamics/discretisation.h"
-#include "scree/contact.h"
 
 namespace scree {
 
 class ContactSet {
  public:
-  ContactSet(const Model& model, const ContactWorld& world);
+  ContactSet(const Model& model, const World& world);
 
   int size() const { return static_cast<int>(slots_.size()); }  // slots
   int vertex_count() const { return vertices_; }                // per slot; those the law needs for this model
   int weight_count() const { return size() * vertices_; }       // entries of w
-  size_t all_weights() const { return world_.pair_count() * static_cast<size_t>(vertices_); }
+  size_t all_weights() const { return static_cast<size_t>(pairs_.count()) * static_cast<size_t>(vertices_); }
 
   // Takes the pairs that are within `margin` [m] of touching at the pose `kin` as slots; none counts yet. First order
   // asks the law for its derivative; zeroth order learns how it depends on depth from the poses it is evaluated at.
   // Forces count once, or, `scaled`, as take_out_impacts has it.
-  void select(const Kinematics<double>& kin, double margin, double gravity, bool first_order, bool scaled = false);
+  void select(const Kinematics<double>& kin, double margin, bool first_order, bool scaled = false);
   // Adds the pairs that touch at the pose of the last `evaluate` and are not slots. How many?
   int add_missing(const Kinematics<double>& kin);
   // Lets slots that can exert a force at this pose take part in the kinetic energy, from now on. Did one join?
@@ -37,7 +36,7 @@ class ContactSet {
     bool counted;
   };
   void picks(std::vector<Pick>& out) const;
-  void select(const std::vector<Pick>& picks, double gravity, bool scaled);
+  void select(const std::vector<Pick>& picks, bool scaled);
   double depth(int slot) const { return slots_[static_cast<size_t>(slot)].depth; }  // [m] at the trial pose
   bool can_push(int slot) const { return depth(slot) > -reach_; }
 
@@ -96,7 +95,7 @@ class ContactSet {
   // at a tenth of its depth; 1 if they all are.
   double share_in_ground(const Eigen::VectorXd& w) const;
 
-  // Contacts in the ground or with a force, ordered by point and solid.
+  // Contacts in the ground or with a force, ordered by a and b.
   void report(const Kinematics<double>& kin, const Eigen::VectorXd& w, std::vector<Contact>& out);
 
  private:
@@ -113,7 +112,7 @@ class ContactSet {
     double learnt_depth;  // zeroth order: where the law was evaluated before, at least 0
     ContactGeometry geometry;
   };
-  void start_selection(double gravity, bool first_order, bool scaled);
+  void start_selection(bool first_order, bool scaled);
   void add_slot(int pair);
   void learn(size_t slot);
   void evaluate(const Kinematics<double>& kin, size_t slot);
@@ -122,7 +121,7 @@ class ContactSet {
 
   const Model& model_;
   const Tree& tree_;
-  const ContactWorld& world_;
+  const World& world_;
   Pairs pairs_;
   std::vector<int> used_;  // of the vertices the law offers; empty: all
   int vertices_, dimension_;

@@ -10,12 +10,14 @@
 namespace scree {
 namespace {
 
+constexpr int kMostDirections = 64;
+
 class Coulomb final : public ContactLaw {
  public:
-  explicit Coulomb(const CoulombOptions& options) : options_(options), edges_(3, options.directions) {
+  explicit Coulomb(const CoulombOptions& options) : options_(options), corners_(2, options.directions) {
     for (int j = 0; j < options.directions; ++j) {
       const PolygonCorner t = polygon_corner(j, options.directions);
-      edges_.col(j) << options.friction * t.x, options.friction * t.y, 1;
+      corners_.col(j) << t.x, t.y;
     }
   }
 
@@ -24,7 +26,7 @@ class Coulomb final : public ContactLaw {
   void vertices(const ContactGeometry& geometry, Eigen::Ref<Wrenches> out) const override {
     const double d = std::max(0.0, geometry.depth);
     const double magnitude = stiffness(geometry) * power(d, options_.exponent) + options_.air_force;
-    out.topRows<3>() = magnitude * edges_;
+    out.topRows<3>() = magnitude * edges(geometry.friction);
     out.bottomRows<3>().setZero();
   }
 
@@ -38,20 +40,18 @@ class Coulomb final : public ContactLaw {
     const double d = std::max(0.0, geometry.depth);
     const double slope = stiffness(geometry) * options_.exponent * power(d, options_.exponent - 1);
     Derivative result;
-    result.by_depth.head<3>() = slope * (edges_ * w);
+    result.by_depth.head<3>() = slope * (edges(geometry.friction) * w);
     return result;
   }
 
   double reach() const override { return options_.air_force > 0 ? std::numeric_limits<double>::infinity() : 0; }
 
-  // Friction, and what gives the stiffness: itself or a depth.
-  int parameter_count() const override { return 2; }
-  double parameter(int k) const override {
-    return k == 0 ? options_.friction : options_.stiffness ? *options_.stiffness : options_.depth;
-  }
-  std::shared_ptr<const ContactLaw> with_parameter(int k, double value) const override {
+  // What gives the stiffness: itself or a depth.
+  int parameter_count() const override { return 1; }
+  double parameter(int) const override { return options_.stiffness.value_or(options_.depth); }
+  std::shared_ptr<const ContactLaw> with_parameter(int, double value) const override {
     CoulombOptions changed = options_;
-    (k == 0 ? changed.friction : changed.stiffness ? *changed.stiffness : changed.depth) = value;
+    (changed.stiffness ? *changed.stiffness : changed.depth) = value;
     return std::make_shared<Coulomb>(changed);
   }
 
@@ -66,8 +66,17 @@ class Coulomb final : public ContactLaw {
                               : geometry.share_of_weight / power(options_.depth, options_.exponent);
   }
 
+  // (mu cos, mu sin, 1), without a call of the heap.
+  using Edges = Eigen::Matrix<double, 3, Eigen::Dynamic, Eigen::ColMajor, 3, kMostDirections>;
+  Edges edges(double mu) const {
+    Edges result(3, options_.directions);
+    result.topRows<2>() = mu * corners_;
+    result.row(2).setOnes();
+    return result;
+  }
+
   CoulombOptions options_;
-  Eigen::Matrix3Xd edges_;  // (mu cos, mu sin, 1)
+  Eigen::Matrix2Xd corners_;  // (cos, sin)
 };
 
 }  // namespace
@@ -76,8 +85,7 @@ void CoulombOptions::validate() const {
   const auto check = [](bool good, const char* field, auto value, const char* expected) {
     if (!good) throw InputError(fmt::format("contact: {} is {}, expected {}", field, value, expected));
   };
-  check(friction >= 0 && friction <= 100, "friction", friction, "a number in [0, 100]");
-  check(directions >= 3 && directions <= 64, "directions", directions, "an integer in [3, 64]");
+  check(directions >= 3 && directions <= kMostDirections, "directions", directions, "an integer in [3, 64]");
   check(exponent >= 2 && exponent <= 4, "exponent", exponent, "2, 3 or 4");
   check(depth >= 1e-6 && depth <= 1, "depth", depth, "a number in [1e-6, 1] m");
   if (stiffness) check(*stiffness > 0 && *stiffness <= 1e30, "stiffness", *stiffness, "a number in (0, 1e30] N/m^p");

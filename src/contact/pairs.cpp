@@ -13,32 +13,37 @@ ContactFrame contact_frame(const V3<double>& n) {
   return {t1, cross(n, t1), -along / length};
 }
 
-Pairs::Pairs(const Model& model, const ContactWorld& world) : tree_(tree_of(model)), world_(world) {
-  const int points = static_cast<int>(world.points.size()),
-            solids = static_cast<int>(world.environment.solids().size());
-  pairs_.reserve(world.pair_count());
-  for (int point = 0; point < points; ++point)
-    for (int solid = 0; solid < solids; ++solid)
-      pairs_.push_back({point, solid, world.points[static_cast<size_t>(point)].body.value()});
+Pairs::Pairs(const Model& model, const World& world) : tree_(tree_of(model)), world_(world) {
+  for (const ContactPair& pair : world.pairs()) {
+    const Collider& a = world.colliders[static_cast<size_t>(pair.a)];
+    pairs_.push_back({pair, a.body.value(), std::get<Sphere>(a.shape).radius});
+  }
+}
+
+int Pairs::find(int a, int b) const {
+  // Ordered by a, then by b.
+  const auto less = [](const Pair& pair, const ContactPair& wanted) {
+    return std::pair(pair.colliders.a, pair.colliders.b) < std::pair(wanted.a, wanted.b);
+  };
+  return static_cast<int>(std::lower_bound(pairs_.begin(), pairs_.end(), ContactPair{a, b}, less) - pairs_.begin());
 }
 
 Proximity Pairs::proximity(const Kinematics<double>& kin, int pair, const V3<double>& core) const {
-  const double radius = point(pair).radius;
-  const SignedDistance b =
-      world_.environment.distance(static_cast<size_t>(solid_of(pair)), to_eigen(kin.origin + core));
-  const V3<double> n = to_v3(b.gradient);
-  return {b.value - radius, core, core - radius * n, n, to_m3(b.hessian)};
+  const SignedDistance at = distance(b(pair), to_eigen(kin.origin + core));
+  const V3<double> n = to_v3(at.gradient);
+  return {at.value - radius(pair), core, core - radius(pair) * n, n, to_m3(at.hessian)};
 }
 
-double weight_of(const Model& model, double gravity) {
+double weight_of(const Model& model, const World& world) {
+  const double gravity = world.gravity.norm();
   return model.total_mass() * (gravity > 0 ? gravity : kStandardGravity);
 }
 
-double share_of_weight(const Model& model, size_t points, double gravity) {
-  return weight_of(model, gravity) / static_cast<double>(std::max<size_t>(1, points));
+double share_of_weight(const Model& model, const World& world) {
+  return weight_of(model, world) / static_cast<double>(std::max<size_t>(1, world.body_colliders()));
 }
 
-bool moves_in_plane(const Model& model, const Environment& environment) {
+bool moves_in_plane(const Model& model, const World& world) {
   constexpr double kRounding = 1e-12;
   const Tree& tree = tree_of(model);
   Kinematics<double> kin(tree);
@@ -54,10 +59,10 @@ bool moves_in_plane(const Model& model, const Environment& environment) {
     const V3<double> off = cross(axis, xi.w);
     if (dot(off, off) > kRounding * kRounding || std::abs(dot(axis, xi.v)) > kRounding) return false;
   }
-  for (const Solid& solid : environment.solids()) {
-    const auto* plane = std::get_if<GroundPlane>(&solid.shape);
-    if (!plane) return false;
-    const V3<double> n = to_v3(plane->normal);
+  for (const Collider& collider : world.colliders) {
+    if (collider.body != kWorld) continue;
+    if (!std::holds_alternative<Plane>(collider.shape)) return false;
+    const V3<double> n = to_v3(collider.X_BS.R.col(2));
     if (std::abs(dot(axis, contact_frame(n).t1)) > kRounding || std::abs(dot(axis, n)) > kRounding) return false;
   }
   return true;

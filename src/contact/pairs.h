@@ -1,5 +1,5 @@
-// Pairs of things that may touch: today a contact point of the model and a solid of the ground. The only file that
-// knows how pairs are numbered, which bodies they join, and how dofs move them; everybody else asks by the number.
+// Pairs of colliders that may touch: A, a sphere of a body, and B, fixed to the world. The only file that knows how
+// pairs are numbered, which bodies they join, and how dofs move them; everybody else asks by the number.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include "dynamics/kinematics.h"
 #include "geometry/proximity.h"
 #include "math/eigen.h"
-#include "scree/contact.h"
+#include "scree/world.h"
 
 namespace scree {
 
@@ -22,26 +22,28 @@ ContactFrame contact_frame(const V3<double>& n);
 
 class Pairs {
  public:
-  Pairs(const Model& model, const ContactWorld& world);
+  Pairs(const Model& model, const World& world);
 
   int count() const { return static_cast<int>(pairs_.size()); }
-  int index(int point, int solid) const { return point * static_cast<int>(world_.environment.solids().size()) + solid; }
-  int point_of(int pair) const { return pairs_[static_cast<size_t>(pair)].point; }
-  int solid_of(int pair) const { return pairs_[static_cast<size_t>(pair)].solid; }
+  int find(int a, int b) const;  // the pair of two colliders
+  const ContactPair& colliders_of(int pair) const { return pairs_[static_cast<size_t>(pair)].colliders; }
   // The body that A belongs to. B does not move.
   int node_of(int pair) const { return pairs_[static_cast<size_t>(pair)].node; }
-  const ContactPoint& point(int pair) const { return world_.points[static_cast<size_t>(point_of(pair))]; }
-  const Solid& solid(int pair) const { return world_.environment.solids()[static_cast<size_t>(solid_of(pair))]; }
+  const Collider& a(int pair) const { return world_.colliders[static_cast<size_t>(colliders_of(pair).a)]; }
+  const Collider& b(int pair) const { return world_.colliders[static_cast<size_t>(colliders_of(pair).b)]; }
+  // A as a sphere of its body.
+  const Vec3& centre(int pair) const { return a(pair).X_BS.p; }                       // [m] body frame
+  double radius(int pair) const { return pairs_[static_cast<size_t>(pair)].radius; }  // [m]
+  double friction() const { return world_.surface.friction; }
 
   // --- at a pose; positions are relative to kin.origin ---
   V3<double> core(const Kinematics<double>& kin, int pair) const {
     const size_t node = static_cast<size_t>(node_of(pair));
-    return kin.R[node] * to_v3(point(pair).p_B) + kin.p[node];
+    return kin.R[node] * to_v3(centre(pair)) + kin.p[node];
   }
   // At most the gap, and cheap: to leave far pairs alone.
   double gap_bound(const Kinematics<double>& kin, int pair, const V3<double>& core) const {
-    return world_.environment.distance_bound(static_cast<size_t>(solid_of(pair)), to_eigen(kin.origin + core)) -
-           point(pair).radius;
+    return distance_bound(b(pair), to_eigen(kin.origin + core)) - radius(pair);
   }
   Proximity proximity(const Kinematics<double>& kin, int pair, const V3<double>& core) const;
   Proximity proximity(const Kinematics<double>& kin, int pair) const { return proximity(kin, pair, core(kin, pair)); }
@@ -71,19 +73,21 @@ class Pairs {
 
  private:
   struct Pair {
-    int point, solid, node;
+    ContactPair colliders;
+    int node;
+    double radius;
   };
   const Tree& tree_;
-  const ContactWorld& world_;
-  std::vector<Pair> pairs_;  // points in their order, and of each the solids in theirs
+  const World& world_;
+  std::vector<Pair> pairs_;  // as contact_pairs has them
 };
 
-constexpr double kStandardGravity = 9.81;              // [m/s^2] defines weights where there is no gravity
-double weight_of(const Model& model, double gravity);  // [N]
-double share_of_weight(const Model& model, size_t points, double gravity);  // [N] of a contact point
+constexpr double kStandardGravity = 9.81;                        // [m/s^2] defines weights where there is no gravity
+double weight_of(const Model& model, const World& world);        // [N]
+double share_of_weight(const Model& model, const World& world);  // [N] of a collider of a body
 
 // May the points of the model be moved within planes only that hold x and z of every contact frame? Joints turn about
 // one axis and slide across it, the ground is made of planes along it.
-bool moves_in_plane(const Model& model, const Environment& environment);
+bool moves_in_plane(const Model& model, const World& world);
 
 }  // namespace scree

@@ -44,31 +44,35 @@ Eigen::Matrix3Xd patch_corners(const PatchOptions& o) {
 class Patch final : public ContactLaw {
  public:
   explicit Patch(const PatchOptions& o)
-      : options_(o), corners_(patch_corners(o)), friction_(3, limit_vertices(o)), reach_(0) {
-    // mu (t_j cos alpha, lambda sin alpha): circles of latitude from south to north, then the poles.    theory (8.15)
-    const double mu = o.friction, lambda = o.effective_torsion_radius();
-    const int rings = lambda > 0 ? o.rings : 0;
+      : options_(o),
+        corners_(patch_corners(o)),
+        torsion_radius_(o.effective_torsion_radius()),
+        limit_(4, limit_vertices(o)),
+        reach_(0) {
+    // Circles of latitude from south to north, then the poles.
+    const int rings = torsion_radius_ > 0 ? o.rings : 0;
     Eigen::Index m = 0;
     for (int i = -rings; i <= rings; ++i) {
       const double alpha = i * M_PI / (2 * (rings + 1));
       for (int j = 0; j < o.directions; ++j, ++m) {
         const PolygonCorner t = polygon_corner(j, o.directions);
-        friction_.col(m) << mu * std::cos(alpha) * t.x, mu * std::cos(alpha) * t.y, mu * lambda * std::sin(alpha);
+        limit_.col(m) << std::cos(alpha), t.x, t.y, std::sin(alpha);
       }
     }
-    if (lambda > 0) friction_.rightCols<2>() << 0, 0, 0, 0, mu * lambda, -mu * lambda;
+    if (torsion_radius_ > 0) limit_.rightCols<2>() << 0, 0, 0, 0, 0, 0, 1, -1;
     for (Eigen::Index k = 0; k < corners_.cols(); ++k) reach_ = std::max(reach_, corners_.col(k).norm());
   }
 
-  int vertex_count() const override { return static_cast<int>(corners_.cols() * friction_.cols()); }
+  int vertex_count() const override { return static_cast<int>(corners_.cols() * limit_.cols()); }
 
   void vertices(const ContactGeometry& geometry, Eigen::Ref<Wrenches> out) const override {
     const double c = stiffness(geometry);
+    const Friction friction = friction_of(geometry.friction);
     for (Eigen::Index k = 0, column = 0; k < corners_.cols(); ++k) {
       const Vec3 r = geometry.R_CB * corners_.col(k);
       const double N = c * power(std::max(0.0, geometry.depth - r.z()), options_.exponent);
-      for (Eigen::Index m = 0; m < friction_.cols(); ++m, ++column)
-        out.col(column) = N * unit_wrench(r, 1, friction_.col(m));
+      for (Eigen::Index m = 0; m < friction.cols(); ++m, ++column)
+        out.col(column) = N * unit_wrench(r, 1, friction.col(m));
     }
   }
 
@@ -77,14 +81,15 @@ class Patch final : public ContactLaw {
   // Of sum_km w_km N_k g_km, with the weights of a corner summed first: g is linear in them.
   Derivative derivative(const ContactGeometry& geometry, const Eigen::Ref<const Eigen::VectorXd>& w) const override {
     const double c = stiffness(geometry);
+    const Friction friction = friction_of(geometry.friction);
     Derivative result;
     for (Eigen::Index k = 0; k < corners_.cols(); ++k) {
       const Vec3 r = geometry.R_CB * corners_.col(k);
       const double d = std::max(0.0, geometry.depth - r.z());
       if (d == 0) continue;
-      const auto weights = w.segment(k * friction_.cols(), friction_.cols());
+      const auto weights = w.segment(k * friction.cols(), friction.cols());
       const double press = weights.sum();
-      const Vec3 slip = friction_ * weights;
+      const Vec3 slip = friction * weights;
       const double N = c * power(d, options_.exponent), slope = c * options_.exponent * power(d, options_.exponent - 1);
       const Vec6 g = unit_wrench(r, press, slip);
       result.by_depth += slope * g;
@@ -122,10 +127,22 @@ class Patch final : public ContactLaw {
                               : geometry.share_of_weight / power(options_.depth, options_.exponent);
   }
 
+  // Per N of pressure: force along x and y, torsion [m]: mu (t_j cos alpha, lambda sin alpha).           theory (8.15)
+  using Friction = Eigen::Matrix<double, 3, Eigen::Dynamic, Eigen::ColMajor, 3, kMostVertices>;  // never on the heap
+  Friction friction_of(double mu) const {
+    Friction result(3, limit_.cols());
+    for (Eigen::Index m = 0; m < limit_.cols(); ++m) {
+      const auto l = limit_.col(m);
+      result.col(m) << mu * l(0) * l(1), mu * l(0) * l(2), mu * torsion_radius_ * l(3);
+    }
+    return result;
+  }
+
   PatchOptions options_;
-  Eigen::Matrix3Xd corners_;   // [m] body axes, from the centre
-  Eigen::Matrix3Xd friction_;  // per N of pressure: force along x and y, torsion [m]
-  double reach_;               // [m]
+  Eigen::Matrix3Xd corners_;  // [m] body axes, from the centre
+  double torsion_radius_;     // [m] lambda
+  Eigen::Matrix4Xd limit_;    // vertices of the limit surface: cos alpha, t_j, sin alpha
+  double reach_;              // [m]
 };
 
 }  // namespace
@@ -150,7 +167,6 @@ void PatchOptions::validate() const {
     if (!good) throw InputError(fmt::format("contact: {} is {}, expected {}", field, value, expected));
   };
   CoulombOptions coulomb;
-  coulomb.friction = friction;
   coulomb.directions = directions;
   coulomb.exponent = exponent;
   coulomb.depth = depth;

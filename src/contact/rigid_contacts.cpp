@@ -95,7 +95,7 @@ ImpactProblem impact_problem(const ContactRows& rows, const Eigen::MatrixXd& M, 
   return problem;
 }
 
-const Kinematics<double>& RigidContacts::kinematics() const { return dynamics_.impl().kinematics; }
+const Kinematics<double>& RigidContacts::kinematics() const { return DynamicsAccess::impl(dynamics_).kinematics; }
 
 int RigidContacts::deepest() const {
   int deepest = -1;
@@ -125,7 +125,7 @@ bool RigidContacts::movable(int pair) const {
 ContactRows RigidContacts::rows(const std::vector<int>& pairs) const {
   std::vector<RigidContact> contacts;
   for (const int pair : pairs) contacts.push_back(rigid_contact(pairs_, kinematics(), pair));
-  return contact_rows(pairs_, kinematics(), std::move(contacts), world_.smooth.friction > 0, model_.nv());
+  return contact_rows(pairs_, kinematics(), std::move(contacts), world_.surface.friction > 0, model_.nv());
 }
 
 ContactRows RigidContacts::rows_like(const ContactRows& other) const {
@@ -139,7 +139,7 @@ ContactRows RigidContacts::rows_like(const ContactRows& other) const {
     contact.tangent[1] = cross(contact.n, contact.tangent[0]);
     contact.tangents = before.tangents;
   }
-  return contact_rows(pairs_, kinematics(), std::move(contacts), world_.smooth.friction > 0, model_.nv());
+  return contact_rows(pairs_, kinematics(), std::move(contacts), world_.surface.friction > 0, model_.nv());
 }
 
 }  // namespace scree

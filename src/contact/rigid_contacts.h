@@ -5,6 +5,7 @@
 
 #include "contact/pairs.h"
 #include "scree/dynamics.h"
+#include "scree/impact.h"
 
 namespace scree {
 
@@ -38,7 +39,7 @@ ImpactProblem impact_problem(const ContactRows& rows, const Eigen::MatrixXd& M, 
 // All pairs at poses of one's own choice.
 class RigidContacts {
  public:
-  RigidContacts(const Model& model, const ContactWorld& world)
+  RigidContacts(const Model& model, const World& world)
       : model_(model), world_(world), pairs_(model, world), dynamics_(model) {}
 
   const Pairs& pairs() const { return pairs_; }
@@ -58,7 +59,7 @@ class RigidContacts {
   const Kinematics<double>& kinematics() const;
 
   const Model& model_;
-  const ContactWorld& world_;
+  const World& world_;
   Pairs pairs_;
   Dynamics dynamics_;
 };

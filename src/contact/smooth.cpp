@@ -22,9 +22,8 @@ void SmoothContactOptions::validate() const {
     check(*stiffness > 0 && *stiffness <= 1e30, "stiffness", *stiffness, "a number in (0, 1e30] N/m^normal_exponent");
   check(speed >= 1e-6 && speed <= 1e6, "speed", speed, "a number in [1e-6, 1e6] m/s");
   if (drag) check(*drag >= 0 && *drag <= 1e30, "drag", *drag, "a number in [0, 1e30] N s^b/m^(b+c+1)");
-  check(friction >= 0 && friction <= 100, "friction", friction, "a number in [0, 100]");
   check(creep >= 1e-6 && creep <= 10, "creep", creep, "a number in [1e-6, 10] m/s");
-  check(dissipation >= 0 && dissipation <= 1e3, "dissipation", dissipation, "a number in [0, 1000] s/m");
+  check(damping >= 0 && damping <= 1e3, "damping", damping, "a number in [0, 1000] s/m");
 }
 
 }  // namespace scree

@@ -18,11 +18,11 @@ struct SmoothLaw {
   double alpha, beta, gamma;
 };
 template <class T> struct SmoothCoefficients {
-  T stiffness;    // C_perp [N/m^alpha]
-  T depth;        // [m] where a point carries its share of the weight
-  T drag;         // C_par [N s^beta / m^(beta+gamma+1)]
-  T mu, creep;    // 1, [m/s]
-  T dissipation;  // [s/m]
+  T stiffness;  // C_perp [N/m^alpha]
+  T depth;      // [m] where a point carries its share of the weight
+  T drag;       // C_par [N s^beta / m^(beta+gamma+1)]
+  T mu, creep;  // 1, [m/s]
+  T damping;    // [s/m]
 };
 
 // x^e; whole exponents by products, others lane by lane.
@@ -42,7 +42,7 @@ template <class T> struct SmoothForce {
   T u_n, N, N_d, N_u, N_s;  // the normal force and its derivatives by depth, u_n and s
   T g, g_d, g_u, g_s;
   V3<T> f;
-  T energy;  // [J] of FrictionLaw::energy; of the others that of the normal force without dissipation
+  T energy;  // [J] of FrictionLaw::energy; of the others that of the normal force without damping
 };
 
 template <class T> void operator*=(SmoothForce<T>& a, const T& factor) {
@@ -66,9 +66,9 @@ SmoothForce<T> smooth_force(const SmoothLaw& law, const SmoothCoefficients<T>& k
   r.N_u = r.N_s = r.g_u = zero;
   r.energy = T(1 / (law.alpha + 1)) * r.N * d;
   if (law.friction == FrictionLaw::coulomb) {
-    const T damping = T(1) - k.dissipation * r.u_n;
+    const T damping = T(1) - k.damping * r.u_n;
     const auto pushes = damping > zero;
-    r.N_u = select(pushes, -(k.dissipation * r.N), zero);
+    r.N_u = select(pushes, -(k.damping * r.N), zero);
     r.N = select(pushes, damping * r.N, zero);
     r.N_d = select(pushes, damping * r.N_d, zero);
     const T by_slip = T(1) / sqrt(s + k.creep * k.creep), mu = k.mu * by_slip;

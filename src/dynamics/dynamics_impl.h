@@ -22,4 +22,9 @@ struct Dynamics::Impl {
   const std::vector<Twist<double>>& body_twists(const double* v);  // world twists about kinematics.origin
 };
 
+struct DynamicsAccess {
+  static Dynamics::Impl& impl(Dynamics& dynamics) { return *dynamics.impl_; }
+  static const Dynamics::Impl& impl(const Dynamics& dynamics) { return *dynamics.impl_; }
+};
+
 }  // namespace scree

@@ -66,6 +66,7 @@ struct GeometryWriter {
     put(element(geometry, "box"), "size", "100 100 0.001");
     element(element(geometry, "scree"), "plane");
   }
+  void operator()(const std::shared_ptr<const HeightField>&) {}  // no model has one
   void operator()(const Mesh& m) {
     pugi::xml_node mesh = element(geometry, "mesh");
     put(mesh, "filename", m.uri);

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "geometry/checks.h"
-#include "scree/environment.h"
+#include "scree/collider.h"
 
 namespace scree {
 namespace {

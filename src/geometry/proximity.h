@@ -2,7 +2,7 @@
 #pragma once
 
 #include "math/spatial.h"
-#include "scree/environment.h"
+#include "scree/collider.h"
 
 namespace scree {
 

@@ -14,8 +14,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "integrators/residual.h"
-
 namespace scree {
 namespace {
 
@@ -64,9 +62,9 @@ void add_contacts(Stage& s) {
 
 // What residuals are measured by at the pose of the last `evaluate`, and ws.joint_hessian. O(n).           theory (4.6)
 void scale_residual(Stage& s, const Eigen::VectorXd& delta) {
-  set_residual_scale(s.dynamics, s.dynamics.h(), s.ws);
+  s.ws.residual_scale.measure(tree_of(s.ws.model), s.dynamics);
   s.ws.find_joint_hessian(s.control, joint_stage(s.dynamics), delta.data(), s.ws.direction.data());
-  add_joint_rounding(s.ws);
+  s.ws.residual_scale.add_joints(s.ws.joint_hessian);
 }
 
 // K of Dissipation::effective is that of the implicit system without contact, which ws.jacobian is: A = A_s + A_t, the
@@ -133,7 +131,7 @@ double largest_gap(const Stage& s, double K) {
 bool project(Stage& s, Eigen::VectorXd& delta, const Eigen::VectorXd& w, SubstepResult& result) {
   Impl& ws = s.ws;
   evaluate(s, delta, w, ws.gradient);
-  Residual residual = residual_of(ws.gradient, tolerance(s), ws);
+  Residual residual = ws.residual_scale.of(ws.gradient, tolerance(s));
   bool fresh = false;  // the factorisation belongs to this pose
   int vain = 0;        // fresh directions in a row that did not lower the residual
   for (int k = 0; !residual.small; ++k) {
@@ -146,7 +144,7 @@ bool project(Stage& s, Eigen::VectorXd& delta, const Eigen::VectorXd& w, Substep
     for (double fraction = 1; fraction > 1e-3 && !lower; fraction *= 0.5) {
       ws.trial_delta = delta - fraction * ws.direction;
       evaluate(s, ws.trial_delta, w, ws.trial_gradient);
-      trial = residual_of(ws.trial_gradient, tolerance(s), ws);
+      trial = ws.residual_scale.of(ws.trial_gradient, tolerance(s));
       lower = trial.small || trial.largest < (1 - 1e-4 * fraction) * residual.largest;
       if (!fresh) break;
     }
@@ -312,7 +310,7 @@ bool descend(Stage& s, SubstepResult& result) {
     }
   }
   evaluate(s, ws.delta, c.w, ws.gradient);  // the last try may have been another pose
-  result.residual = residual_of(ws.gradient, tolerance(s), ws).largest;
+  result.residual = ws.residual_scale.of(ws.gradient, tolerance(s)).largest;
   return within_chart(tree_of(ws.model), s.dynamics.trial());
 }
 
@@ -440,7 +438,7 @@ bool iterate(Stage& s, SubstepResult& result) {
     c.set.hold(c.w);
     c.set.find_active();
     scale_residual(s, ws.delta);
-    const Residual residual = residual_of(ws.gradient, tolerance(s), ws);
+    const Residual residual = ws.residual_scale.of(ws.gradient, tolerance(s));
     result.residual = residual.largest;
     if (!std::isfinite(residual.largest)) return false;
     if (residual.small && c.set.active().empty()) {  // no forces to choose
@@ -508,7 +506,7 @@ bool solve(ContactStage& s, const std::vector<double>& weights, SubstepResult& r
   // Every pair near the pose that the velocity leads to takes part.
   s.dynamics.coasting(ws.delta);
   s.dynamics.set_trial(ws.delta.data());
-  c.set.select(s.dynamics.trial(), kNear, s.options.gravity.norm(), s.first_order, s.second);
+  c.set.select(s.dynamics.trial(), kNear, s.first_order, s.second);
   c.reserve();
   // From the weights at hand; where these lead astray, without contact force, as the paper starts.
   c.set.load_weights(weights, c.w);

@@ -2,6 +2,7 @@
 // theory section 8
 #pragma once
 
+#include "integrators/substeps.h"
 #include "integrators/workspace.h"
 
 namespace scree {
@@ -16,7 +17,7 @@ struct ContactStage {
 };
 
 // Finds pose and contact forces; the search starts at weights by pair (empty: zero). Leaves `dynamics` at the
-// pose, ws.delta and ws.contact->w. False: no solution found; `result` says how far it came.
+// pose, ws.delta and ws.contact.w. False: no solution found; `result` says how far it came.
 bool solve(ContactStage& stage, const std::vector<double>& weights, SubstepResult& result);
 
 }  // namespace scree

@@ -25,8 +25,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "integrators/residual.h"
 #include "integrators/traits.h"
+#include "integrators/workspace.h"
 #include "scree/error.h"
 #include "scree/kinematics.h"
 
@@ -59,6 +59,7 @@ class Differentiator {
         n_(model.nv()),
         world_(ws.world),
         law_(ws.world.law),
+        friction_(ws.world.surface.friction),
         set_(model, world_),
         newton_euler_(model),
         position_based_(model),
@@ -73,7 +74,7 @@ class Differentiator {
     if (two_stages()) loads_ = static_cast<Index>(world_.pair_count());
     control_at_ = 2 * n_ + loads_;
     law_at_ = control_at_ + 3 * n_;
-    columns_ = law_at_ + law_->parameter_count();
+    columns_ = law_at_ + 1 + law_->parameter_count();
     if (start_.contact_loads.size() != world_.pair_count()) start_.contact_loads.assign(world_.pair_count(), 0);
     by_q_ = by_v_ = MatrixXd::Zero(n_, columns_);
     by_q_.leftCols(n_).setIdentity();
@@ -103,7 +104,8 @@ class Differentiator {
     out.by_target = all.middleCols(control_at_, n_);
     out.by_target_velocity = all.middleCols(control_at_ + n_, n_);
     out.by_torque = all.middleCols(control_at_ + 2 * n_, n_);
-    out.by_law = all.rightCols(columns_ - law_at_);
+    out.by_friction = all.col(law_at_);
+    out.by_law = all.rightCols(columns_ - law_at_ - 1);
     out.valid = valid_ && all.allFinite();
     out.margin = margin_;
   }
@@ -151,7 +153,8 @@ class Differentiator {
     if (c < control_at_ + n_) return std::max(most, 1.0);
     if (c < control_at_ + 2 * n_) return std::max(most, h_);
     if (c < law_at_) return std::max(most, kTorque);
-    return relative(std::abs(law_->parameter(static_cast<int>(c - law_at_))));
+    if (c == law_at_) return relative(friction_);
+    return relative(std::abs(law_->parameter(static_cast<int>(c - law_at_ - 1))));
   }
 
   // Begins stage s of the substep whose data are moved by `step` along a column.
@@ -165,7 +168,8 @@ class Differentiator {
     for (size_t i = 0; i < std::min(moved_.body_rates.size(), by_rates_.size()); ++i)
       moved_.body_rates[i] += step * Eigen::Map<const Mat34>(by_rates_[i].col(c).data());
     world_.law = law_;
-    if (const int k = static_cast<int>(c - law_at_); k >= 0 && step != 0)
+    world_.surface.friction = friction_ + (c == law_at_ ? step : 0);
+    if (const int k = static_cast<int>(c - law_at_ - 1); k >= 0 && step != 0)
       world_.law = law_->with_parameter(k, law_->parameter(k) + step);
 
     moved_control_ = control_;
@@ -179,14 +183,13 @@ class Differentiator {
     if (a >= n_ && a < 2 * n_) moved_control_.target_velocity(a - n_) += step;
     if (a >= 2 * n_ && a < 3 * n_) moved_control_.torque(a - 2 * n_) += step;
 
-    const double g = options_.gravity.norm();
     if (!two_stages()) {
-      dynamics().begin(moved_, h_, options_.gravity);
-      set_.select(stages_[s].picks, g, false);
+      dynamics().begin(moved_, h_, world_.gravity);
+      set_.select(stages_[s].picks, false);
       return true;
     }
-    dynamics().begin_first(moved_, h_, options_.gravity);
-    set_.select(stages_[0].picks, g, false);
+    dynamics().begin_first(moved_, h_, world_.gravity);
+    set_.select(stages_[0].picks, false);
     if (s == 0) return true;
     // As substep_nmdp2.
     // theory (9.3), (9.5), (9.10)
@@ -195,10 +198,11 @@ class Differentiator {
     set_.evaluate(dynamics().trial());
     unwanted_.setZero();
     start_dynamics_.set_position(moved_.q);
-    set_.take_out_impacts(dynamics(), w, moved_, start_dynamics_.impl().body_twists(moved_.v.data()), unwanted_);
+    set_.take_out_impacts(dynamics(), w, moved_, DynamicsAccess::impl(start_dynamics_).body_twists(moved_.v.data()),
+                          unwanted_);
     if (!unwanted_.isZero(0) && !dynamics().divide_by_mass(unwanted_.data())) return false;
     if (!dynamics().begin_second(unwanted_.data())) return false;
-    set_.select(stages_[1].picks, g, true);
+    set_.select(stages_[1].picks, true);
     return true;
   }
 
@@ -259,7 +263,7 @@ class Differentiator {
   // Twice the energy [J] that multipliers are measured by: of coasting, and of what gravity adds.   theory (10.2)
   double energy_scale(const Parts& parts) {
     const VectorXd coast = dynamics().h() * dynamics().joint_coast();
-    const double fall = options_.gravity.norm() * dynamics().h(), mass = model_.total_mass();
+    const double fall = world_.gravity.norm() * dynamics().h(), mass = model_.total_mass();
     const double energy = std::abs(coast.dot(parts.metric * coast)) + mass * fall * fall;
     return options_.dissipation == Dissipation::contact ? energy / mass : energy;
   }
@@ -470,10 +474,12 @@ class Differentiator {
   StepWorkspace::Impl& ws_;
   const Index n_;
   double step_ = 0;  // [m, rad] of displacement that differences move by
-  // Columns: dq, v, loads (of two stages), then target, target velocity, torque, then parameters of the law.
+  // Columns: dq, v, loads (of two stages), then target, target velocity, torque, then friction and parameters of the
+  // law.
   Index loads_ = 0, control_at_ = 0, law_at_ = 0, columns_ = 0;
-  ContactWorld world_;  // its law moves
+  World world_;  // its law moves
   std::shared_ptr<const ContactLaw> law_;
+  double friction_;
   ContactSet set_;
   NewtonEulerStage newton_euler_;
   PositionBasedStage position_based_;

@@ -18,6 +18,7 @@
 #include "integrators/flight.h"
 #include "integrators/gap_cubic.h"
 #include "integrators/lasting.h"
+#include "integrators/substeps.h"
 #include "integrators/workspace.h"
 #include "math/eigen.h"
 #include "scree/error.h"
@@ -39,13 +40,13 @@ constexpr int kShrinks = 12, kPolish = 8, kTries = 200;  // iterations to locate
 // [s] in which a point with the velocity u can pass nothing without (15.2) seeing it. The gap of a box is a distance: a
 // point reaches it first, then half of its thickness along the axis it flies. That of a height field is not, and half
 // a cell is all.
-double passing_time(const Solid& solid, double gap, const V3<double>& u) {
+double passing_time(const Collider& ground, double gap, const V3<double>& u) {
   double time = kNever;
-  if (const auto* box = std::get_if<GroundBox>(&solid.shape)) {
-    const Vec3 along = (box->X_WS.R.transpose() * to_eigen(u)).cwiseAbs();
+  if (const auto* box = std::get_if<Box>(&ground.shape)) {
+    const Vec3 along = (ground.X_BS.R.transpose() * to_eigen(u)).cwiseAbs();
     for (Eigen::Index k = 0; k < 3; ++k)
       if (along(k) > 0) time = std::min(time, (std::max(0.0, gap) + 0.5 * box->size(k)) / along(k));
-  } else if (const auto* field = std::get_if<std::shared_ptr<const HeightField>>(&solid.shape)) {
+  } else if (const auto* field = std::get_if<std::shared_ptr<const HeightField>>(&ground.shape)) {
     const double speed = std::sqrt(dot(u, u));
     if (speed > 0) time = 0.5 * (*field)->spacing() / speed;
   }
@@ -55,7 +56,7 @@ double passing_time(const Solid& solid, double gap, const V3<double>& u) {
 class EventStepper {
  public:
   EventStepper(const Control& control, const StepOptions& options, State& state, Impl& ws)
-      : control_(control), options_(options), event_(ws.world.event), state_(state), ws_(ws), c_(ws.event) {}
+      : control_(control), options_(options), event_(options.event), state_(state), ws_(ws), c_(ws.event) {}
 
   StepReport run() {
     ws_.before = state_;
@@ -66,7 +67,7 @@ class EventStepper {
     if (state_.time != c_.seen) forget();
     const double end = state_.time + options_.dt;
     look(state_, options_.dt, c_.now);
-    if (penetrates()) check_clear(ws_.model, ws_.world, state_.q);
+    if (penetrates()) check_clear(ws_.model, ws_.world, event_, state_.q);
     find_lasting();
     while (report_.reason.empty()) {
       if (approaching()) {
@@ -104,16 +105,16 @@ class EventStepper {
   // --- pairs ---
 
   int pairs() const { return ws_.pairs.count(); }
-  const Kinematics<double>& kinematics() const { return ws_.dynamics.impl().kinematics; }
+  const Kinematics<double>& kinematics() const { return DynamicsAccess::impl(ws_.dynamics).kinematics; }
   // Gaps and their rates of all pairs that something within `horizon` [s] may depend on. Leaves ws.dynamics there.
   void look(const State& state, double horizon, std::vector<Pair>& out) {
     ws_.dynamics.set_position(state.q);
-    const Kinematics<double>& kin = ws_.dynamics.impl().kinematics;
-    const std::vector<Twist<double>>& twists = ws_.dynamics.impl().body_twists(state.v.data());
+    const Kinematics<double>& kin = DynamicsAccess::impl(ws_.dynamics).kinematics;
+    const std::vector<Twist<double>>& twists = DynamicsAccess::impl(ws_.dynamics).body_twists(state.v.data());
     const double far = std::sqrt(dot(kin.origin, kin.origin));
     c_.rounding = 1e-7 * event_.touch + 2e-16 * far;
     c_.on_surface = 1e-3 * event_.touch + 4e-16 * far;
-    const double fall = options_.gravity.norm() * horizon * horizon;
+    const double fall = ws_.world.gravity.norm() * horizon * horizon;
     const double margin = 2 * std::max(event_.touch, event_.simultaneous) + fall;
     for (int k = 0; k < pairs(); ++k) {
       Pair& pair = out[static_cast<size_t>(k)];
@@ -125,7 +126,7 @@ class EventStepper {
       const Proximity at = ws_.pairs.proximity(kin, k, x);
       pair.gap = at.gap;
       pair.rate = dot(at.n, pair.u);
-      pair.lever = std::sqrt(dot(x, x)) + ws_.pairs.point(k).radius;
+      pair.lever = std::sqrt(dot(x, x)) + ws_.pairs.radius(k);
     }
   }
 
@@ -154,14 +155,14 @@ class EventStepper {
 
   EventContact describe(const RigidContact& at) {
     EventContact contact;
-    contact.point = ws_.pairs.point_of(at.pair);
-    contact.solid = ws_.pairs.solid_of(at.pair);
+    contact.a = ws_.pairs.colliders_of(at.pair).a;
+    contact.b = ws_.pairs.colliders_of(at.pair).b;
     contact.position = to_eigen(kinematics().origin + at.x);
     contact.normal = to_eigen(at.n);
     return contact;
   }
   V3<double> velocity(const RigidContact& at, const Eigen::VectorXd& v) {
-    return ws_.pairs.velocity(ws_.dynamics.impl().body_twists(v.data()), at.pair, at.x);
+    return ws_.pairs.velocity(DynamicsAccess::impl(ws_.dynamics).body_twists(v.data()), at.pair, at.x);
   }
 
   // What lasts now and did not, and the other way round.
@@ -207,23 +208,23 @@ class EventStepper {
       const Pair& pair = c_.now[static_cast<size_t>(k)];
       if (pair.near && pair.gap <= reach) contacts.push_back(rigid_contact(ws_.pairs, kinematics(), k));
     }
-    const double friction = ws_.world.smooth.friction;
+    const double friction = ws_.world.surface.friction;
     const ContactRows rows = contact_rows(ws_.pairs, kinematics(), std::move(contacts), friction > 0, ws_.model.nv());
     ImpactProblem problem = impact_problem(rows, ws_.dynamics.mass_matrix(), friction, v);
-    problem.restitution = Eigen::VectorXd::Constant(rows.size(), event_.restitution);
+    problem.restitution = Eigen::VectorXd::Constant(rows.size(), ws_.world.surface.restitution);
     ImpactResult result;
     try {
       if (ws_.resolve) {
         result = ws_.resolve(problem);
       } else {
         // Without friction there would be none.
-        ImpactOptions law = event_.impact;
+        ImpactOptions law = ws_.world.impact;
         if (kind == EventKind::impact_without_collision && impact_law_is_elastic(law.law))
           law.law = ImpactLaw::anitescu_potra;
         result = resolve_impact(problem, law);
       }
     } catch (const InputError& error) {  // a law for one contact, a mass matrix that is nearly singular
-      return failed(fmt::format("impact law {}: {}", impact_law_name(event_.impact.law), error.what()));
+      return failed(fmt::format("impact law {}: {}", impact_law_name(ws_.world.impact.law), error.what()));
     }
     if (result.v.size() != problem.v.size())
       return failed(fmt::format("impact: {} velocities after it, expected {}", result.v.size(), problem.v.size()));
@@ -399,8 +400,7 @@ class EventStepper {
     double longest = kNever;
     for (size_t k = 0; k < c_.now.size(); ++k)
       if (c_.now[k].near)
-        longest =
-            std::min(longest, passing_time(ws_.pairs.solid(static_cast<int>(k)), c_.now[k].gap, pairs_there[k].u));
+        longest = std::min(longest, passing_time(ws_.pairs.b(static_cast<int>(k)), c_.now[k].gap, pairs_there[k].u));
     return longest;
   }
 
@@ -431,7 +431,7 @@ class EventStepper {
     report_.largest_step = std::max(report_.largest_step, h);
     if (c_.active.empty()) ws_.contacts.clear();
     for (Contact& contact : ws_.contacts)
-      contact.depth = -c_.now[static_cast<size_t>(ws_.pairs.index(contact.point, contact.solid))].gap;
+      contact.depth = -c_.now[static_cast<size_t>(ws_.pairs.find(contact.a, contact.b))].gap;
     ws_.dynamics.set_position(state_.q);
     tell_changes();
   }
@@ -441,13 +441,13 @@ class EventStepper {
   // Where ws.dynamics is.
   EnergyAccount::Energy energy_of(const State& at) {
     return {ws_.dynamics.kinetic_energy(at.v),
-            ws_.dynamics.gravity_energy(options_.gravity) + ws_.joint_forces.stop_energy(at.q.data())};
+            ws_.dynamics.gravity_energy(ws_.world.gravity) + ws_.joint_forces.stop_energy(at.q.data())};
   }
   double weight_energy() const {
     double size = 0;  // [m] of the robot
     for (const Pair& pair : c_.now)
       if (pair.near) size = std::max(size, pair.lever);
-    return ws_.model.total_mass() * options_.gravity.norm() * size;
+    return ws_.model.total_mass() * ws_.world.gravity.norm() * size;
   }
 
   // The energy of the try is what it was and the work done on it. False: `next` would be nearer to it.
@@ -476,10 +476,10 @@ class EventStepper {
   }
 
   bool attempt_flight(double h, double& next) {
-    const double error = fly(control_, options_, h, state_, ws_, c_.trial, work_);
+    const double error = fly(control_, h, state_, ws_, c_.trial, work_);
     ++report_.stages;
-    flight_growth_ = kSafety * std::pow(event_.accuracy / error, 0.2);
-    if (error <= event_.accuracy) {
+    flight_growth_ = kSafety * std::pow(event_.flight_accuracy / error, 0.2);
+    if (error <= event_.flight_accuracy) {
       report_.error = std::max(report_.error, error);
       return true;
     }
@@ -490,7 +490,7 @@ class EventStepper {
 
   double largest_turn_rate() {
     double largest = 0;
-    for (const Twist<double>& V : ws_.dynamics.impl().body_twists(state_.v.data()))
+    for (const Twist<double>& V : DynamicsAccess::impl(ws_.dynamics).body_twists(state_.v.data()))
       largest = std::max(largest, dot(V.w, V.w));
     return std::sqrt(largest);
   }
@@ -505,7 +505,7 @@ class EventStepper {
     ws_.dynamics.set_position(state_.q);
     report_.kinetic_energy = ws_.dynamics.kinetic_energy(state_.v);
     report_.potential_energy =
-        ws_.dynamics.gravity_energy(options_.gravity) + ws_.joint_forces.stop_energy(state_.q.data());
+        ws_.dynamics.gravity_energy(ws_.world.gravity) + ws_.joint_forces.stop_energy(state_.q.data());
     return std::move(report_);
   }
 
@@ -538,21 +538,17 @@ void EventOptions::validate() const {
   const auto check = [](bool good, const char* field, auto value, const char* expected) {
     if (!good) throw InputError(fmt::format("event: {} is {}, expected {}", field, value, expected));
   };
-  check(restitution >= 0 && restitution <= 1, "restitution", restitution, "a number in [0, 1]");
-  check(restitution == 1 || impact.law != ImpactLaw::reflections, "restitution", restitution,
-        "1 with law reflections, which knows no other; restitution-blend does");
   check(touch >= 1e-12 && touch <= 1e-3, "touch", touch, "a number in [1e-12, 1e-3] m");
   check(rest_speed >= 1e-12 && rest_speed <= 1, "rest_speed", rest_speed, "a number in [1e-12, 1] m/s");
   check(simultaneous >= 0 && simultaneous <= 1, "simultaneous", simultaneous, "a number in [0, 1] m");
-  check(accuracy >= 1e-15 && accuracy <= 1e-2, "accuracy", accuracy, "a number in [1e-15, 1e-2]");
+  check(flight_accuracy >= 1e-15 && flight_accuracy <= 1e-2, "flight_accuracy", flight_accuracy,
+        "a number in [1e-15, 1e-2]");
   check(energy_accuracy >= 1e-12 && energy_accuracy <= 1, "energy_accuracy", energy_accuracy, "a number in [1e-12, 1]");
   check(max_tries >= 1 && max_tries <= 1'000'000'000, "max_tries", max_tries, "an integer in [1, 1e9]");
   check(max_events >= 1 && max_events <= 1'000'000'000, "max_events", max_events, "an integer in [1, 1e9]");
-  check(impact.order.empty(), "order", impact.order.size(), "none: contacts of events have no fixed numbers");
-  impact.validate(ImpactProblem{});
 }
 
-EventScratch::EventScratch(const Model& model, const ContactWorld& world)
+EventScratch::EventScratch(const Model& model, const World& world)
     : now(world.pair_count()),
       then(now),
       lasts(now.size()),
@@ -572,16 +568,16 @@ EventScratch::EventScratch(const Model& model, const ContactWorld& world)
   changed.reserve(now.size());
 }
 
-void check_clear(const Model& model, const ContactWorld& world, const Eigen::VectorXd& q) {
+void check_clear(const Model& model, const World& world, const EventOptions& event, const Eigen::VectorXd& q) {
   RigidContacts contacts(model, world);
   contacts.set_position(q);
   for (int pair = 0; pair < contacts.pairs().count(); ++pair) {
     const double gap = contacts.gap(pair);
-    if (gap < -world.event.touch)
+    if (gap < -event.touch)
       throw InputError(
           fmt::format("event: contact point \"{}\" and solid \"{}\": {:.3g} m deep in the ground at the "
                       "start, expected at most {:g} m",
-                      contacts.pairs().point(pair).name, contacts.pairs().solid(pair).name, -gap, world.event.touch));
+                      contacts.pairs().a(pair).name, contacts.pairs().b(pair).name, -gap, event.touch));
   }
 }
 

@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "math/spatial.h"
-#include "scree/contact.h"
+#include "scree/event.h"
 #include "scree/state.h"
+#include "scree/world.h"
 
 namespace scree {
 
@@ -24,7 +25,7 @@ struct LastingPass {
 };
 
 struct EventScratch {
-  EventScratch(const Model& model, const ContactWorld& world);
+  EventScratch(const Model& model, const World& world);
 
   // A pair of point and solid at a state.
   struct Pair {

@@ -3,8 +3,8 @@
 // theory (15.1)
 #include "integrators/flight.h"
 
+#include "integrators/runge_kutta.h"
 #include "integrators/workspace.h"
-#include "math/rotation.h"
 
 namespace scree {
 namespace {
@@ -26,10 +26,8 @@ constexpr double kError[kStages] = {71.0 / 57600,      0,          -71.0 / 16695
 
 }  // namespace
 
-double fly(const Control& control, const StepOptions& options, double h, const State& state, StepWorkspace::Impl& ws,
-           State& end, double& work) {
+double fly(const Control& control, double h, const State& state, StepWorkspace::Impl& ws, State& end, double& work) {
   EventScratch& c = ws.event;
-  const Tree& tree = tree_of(ws.model);
   work = 0;
   for (int stage = 0; stage < kStages; ++stage) {
     end.q = state.q;
@@ -38,17 +36,14 @@ double fly(const Control& control, const StepOptions& options, double h, const S
       end.q += h * kWeight[stage][k] * c.q_rate.col(k);
       end.v += h * kWeight[stage][k] * c.v_rate.col(k);
     }
-    position_rate(tree, end.q.data(), end.v.data(), c.q_rate.col(stage).data());
-    const Control& now = ws.control_at(control, state.time + h * kNode[stage]);
-    ws.joint_forces.explicit_force(now, end.q.data(), end.v.data(), ws.force.data());
+    const double time = state.time + h * kNode[stage];
+    if (!forward_rates(control, time, end.q, end.v, ws, c.q_rate.col(stage), c.v_rate.col(stage)))
+      return std::numeric_limits<double>::infinity();
     if (stage < kStages - 1)
       work += h * kWeight[kStages - 1][stage] *
               (end.v.dot(ws.force) - ws.joint_forces.stop_power(end.q.data(), end.v.data()));
-    ws.dynamics.set_position(end.q);
-    if (!ws.dynamics.forward_dynamics(end.v, ws.force, options.gravity, c.v_rate.col(stage)))
-      return std::numeric_limits<double>::infinity();
   }
-  normalize_quaternions(tree, end.q.data());
+  normalize_quaternions(tree_of(ws.model), end.q.data());
   c.q_error.setZero();
   c.v_error.setZero();
   for (int k = 0; k < kStages; ++k) {

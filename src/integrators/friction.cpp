@@ -6,12 +6,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "integrators/substeps.h"
 #include "integrators/workspace.h"
 #include "math/eigen.h"
 
 namespace scree {
 
-FrictionSolver::FrictionSolver(const Model& model, const ContactWorld& world)
+FrictionSolver::FrictionSolver(const Model& model, const World& world)
     : ModelLaneHost(model, world, 1),
       setup_(make_lane_setup(model, world)),
       stage_(setup_),
@@ -38,7 +39,7 @@ FrictionResult FrictionSolver::substep(ControlSource& control, const StepOptions
                                        std::vector<Contact>& contacts) {
   update_setup(options, world_, setup_);
   energy_ = setup_.law.friction == FrictionLaw::energy;
-  stage_.coefficients = smooth_coefficients(model_, world_.smooth, world_.points.size(), options.gravity.norm());
+  stage_.coefficients = smooth_coefficients(model_, world_, world_.surface.friction, world_.smooth);
   std::copy(state.q.begin(), state.q.end(), stage_.q.begin());
   std::copy(state.v.begin(), state.v.end(), stage_.v.begin());
   stage_.has_rates = !state.body_rates.empty();
@@ -104,9 +105,9 @@ void FrictionSolver::keep() {
 // Differences of energies drown in rounding long before the residual is as small as asked for. Near the end they are
 // taken from the gradients, by the trapezium rule: its error is of third order in the step.
 double FrictionSolver::fall() const {
-  constexpr double kRounding = 1e-10;
+  constexpr double kSmallChange = 1e-10;
   const double change = stage_.value - from_.value;
-  if (std::abs(change) > kRounding * (std::abs(stage_.value) + std::abs(from_.value))) return -change;
+  if (std::abs(change) > kSmallChange * (std::abs(stage_.value) + std::abs(from_.value))) return -change;
   double sum = 0;
   for (size_t a = 0; a < n_; ++a) sum += (from_.gradient[a] + stage_.residual[a]) * (trial_[a] - from_.delta[a]);
   return -0.5 * sum;

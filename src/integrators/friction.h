@@ -23,7 +23,7 @@ struct FrictionResult {
 // One try of a substep. Only lbfgs allocates: its library does, by call.
 class FrictionSolver final : public ModelLaneHost {
  public:
-  FrictionSolver(const Model& model, const ContactWorld& world);
+  FrictionSolver(const Model& model, const World& world);
 
   // Control at a time after the start of the substep [s]. The next call may reuse the object.
   struct ControlSource {

@@ -19,7 +19,7 @@
 #include "contact/rigid_contacts.h"
 #include "control/joint_forces.h"
 #include "impact/contact_lcp.h"
-#include "integrators/workspace.h"
+#include "integrators/runge_kutta.h"
 #include "scree/error.h"
 #include "scree/kinematics.h"
 #include "solvers/lcp.h"
@@ -43,12 +43,6 @@ constexpr double kNone = 0.35;        // of other draws: contacts without a shar
 constexpr int kHeld = 128;            // increments that shares are kept for: log-uniform up to this
 constexpr int kOctaves = 8;           // drawn covering vectors span that many powers of two
 
-void normalize_quaternions(const Model& model, Eigen::VectorXd& q) {
-  for (const Joint& joint : model.joints())
-    if (joint.type == JointType::ball || joint.type == JointType::floating)
-      q.segment<4>(joint.q_index + position_count(joint.type) - 4).normalize();
-}
-
 // The largest x in [0, high] up to which `clear`, by bisection to rounding of `high`, where it is not clear.
 double last_clear(double high, const std::function<bool(double)>& clear) {
   const double resolution = std::numeric_limits<double>::epsilon() * high;
@@ -69,7 +63,7 @@ using Path = std::function<bool(double, Moment&)>;
 }  // namespace
 
 struct Inclusion::Impl {
-  Impl(const Model& model_, const ContactWorld& world_, const Control& control_, const InclusionOptions& options_)
+  Impl(const Model& model_, const World& world_, const Control& control_, const InclusionOptions& options_)
       : model(model_),
         world(world_),
         control(control_),
@@ -79,7 +73,7 @@ struct Inclusion::Impl {
         random(options_.seed, 0) {}
 
   const Model& model;
-  const ContactWorld& world;
+  const World& world;
   const Control control;
   const InclusionOptions options;
   JointForces joint_forces;
@@ -93,9 +87,9 @@ struct Inclusion::Impl {
   Eigen::VectorXd shares;
   int shares_left = 0;
 
-  double touch() const { return world.event.touch; }
-  double rest_speed() const { return world.event.rest_speed; }
-  int directions() const { return world.event.impact.friction_directions; }
+  double touch() const { return options.event.touch; }
+  double rest_speed() const { return options.event.rest_speed; }
+  int directions() const { return world.impact.friction_directions; }
 
   // ---- the modes of (7.19) ----
 
@@ -121,7 +115,7 @@ struct Inclusion::Impl {
   }
 
   ImpactProblem problem(const ContactRows& rows, const Eigen::MatrixXd& M, const Eigen::VectorXd& v) const {
-    return scree::impact_problem(rows, M, world.smooth.friction, v);
+    return scree::impact_problem(rows, M, world.surface.friction, v);
   }
 
   // ---- smooth motion ----
@@ -137,7 +131,7 @@ struct Inclusion::Impl {
     }
     vdot.resize(model.nv());
     contacts.set_position(q);
-    return contacts.dynamics().forward_dynamics(v, force, options.gravity, vdot) && vdot.allFinite();
+    return contacts.dynamics().forward_dynamics(v, force, world.gravity, vdot) && vdot.allFinite();
   }
 
   // One step of the classical Runge-Kutta method without contact.                                   theory (16.3)
@@ -153,7 +147,7 @@ struct Inclusion::Impl {
       end.q += h * kWeight[stage] * qdot;
       end.v += h * kWeight[stage] * vdot;
     }
-    normalize_quaternions(model, end.q);
+    normalize_quaternions(tree_of(model), end.q.data());
     return end.q.allFinite() && end.v.allFinite();
   }
 
@@ -169,7 +163,7 @@ struct Inclusion::Impl {
     Moment two, one;
     if (!fly(state, h, two) || !runge_kutta(state.time, {state.q, state.v}, h, one)) return false;
     const double error = std::max((two.q - one.q).cwiseAbs().maxCoeff(), (two.v - one.v).cwiseAbs().maxCoeff()) / 15;
-    return error <= world.event.accuracy;
+    return error <= options.event.flight_accuracy;
   }
 
   // ---- gaps that must not close unnoticed ----
@@ -592,8 +586,8 @@ struct Inclusion::Impl {
     for (Eigen::Index i = 0; i < rows.size(); ++i) {
       const RigidContact& at = rows.contacts[static_cast<size_t>(i)];
       InclusionContact contact;
-      contact.point = contacts.pairs().point_of(at.pair);
-      contact.solid = contacts.pairs().solid_of(at.pair);
+      contact.a = contacts.pairs().colliders_of(at.pair).a;
+      contact.b = contacts.pairs().colliders_of(at.pair).b;
       contact.normal_impulse = impulses.normal_impulse(i);
       contact.normal = to_eigen(at.n);
       for (int t = 0; t < rows.tangents; ++t)
@@ -611,11 +605,11 @@ struct Inclusion::Impl {
       const double gap = contacts.gap(pair);
       if (gap > touch() && !std::binary_search(before.begin(), before.end(), pair)) continue;
       InclusionContact contact;
-      contact.point = contacts.pairs().point_of(pair);
-      contact.solid = contacts.pairs().solid_of(pair);
+      contact.a = contacts.pairs().colliders_of(pair).a;
+      contact.b = contacts.pairs().colliders_of(pair).b;
       contact.normal = to_eigen(contacts.rows({pair}).contacts[0].n);
       for (const InclusionContact& known : step.contacts)
-        if (known.point == contact.point && known.solid == contact.solid) contact = known;
+        if (known.a == contact.a && known.b == contact.b) contact = known;
       contact.gap = gap;
       contact.normal_velocity = contacts.gap_rate(pair, state.v);
       all.push_back(contact);
@@ -638,27 +632,19 @@ const char* inclusion_mode_name(InclusionMode mode) {
 }
 
 void InclusionOptions::validate() const {
-  if (!gravity.allFinite())
-    throw InputError(fmt::format("inclusion: gravity is ({}, {}, {}), expected finite numbers", gravity.x(),
-                                 gravity.y(), gravity.z()));
   if (!(max_dt > 0 && max_dt <= 1))
     throw InputError(fmt::format("inclusion: max_dt is {}, expected a number in (0, 1] s", max_dt));
+  event.validate();
 }
 
-Inclusion::Inclusion(const Model& model, const ContactWorld& world, const Control& control,
-                     const InclusionOptions& options) {
+Inclusion::Inclusion(const Model& model, const World& world, const Control& control, const InclusionOptions& options) {
   options.validate();
   control.validate(model);
-  world.event.validate();
-  world.smooth.validate();
+  world.validate(model);
   if (model.nv() == 0) throw InputError("inclusion: model has 0 degrees of freedom, expected at least 1");
-  for (const ContactPoint& point : world.points)
-    if (!point.body.valid() || point.body.value() >= static_cast<int>(model.bodies().size()))
-      throw InputError(fmt::format("inclusion: contact point \"{}\" is on body {}, expected one of {} bodies",
-                                   point.name, point.body.value(), model.bodies().size()));
   impl_ = std::make_unique<Impl>(model, world, control, options);
 }
-Inclusion::Inclusion(const Model& model, const ContactWorld& world, const InclusionOptions& options)
+Inclusion::Inclusion(const Model& model, const World& world, const InclusionOptions& options)
     : Inclusion(model, world, Control(model), options) {}
 Inclusion::~Inclusion() = default;
 Inclusion::Inclusion(Inclusion&&) noexcept = default;

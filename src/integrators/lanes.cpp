@@ -47,7 +47,7 @@ std::unique_ptr<LaneMachine> make_lanes(int lanes, const LaneSetup& setup) {
   return std::make_unique<Lockstep<double>>(setup);
 }
 
-LaneSetup make_lane_setup(const Model& model, const ContactWorld& world) {
+LaneSetup make_lane_setup(const Model& model, const World& world) {
   LaneSetup setup{};
   setup.tree = &tree_of(model);
   for (const Joint& joint : model.joints()) {
@@ -60,16 +60,16 @@ LaneSetup make_lane_setup(const Model& model, const ContactWorld& world) {
   for (int pair = 0; pair < pairs.count(); ++pair) {
     LanePair& to = setup.pairs.emplace_back();
     to.node = pairs.node_of(pair);
-    to.p_B = to_v3(pairs.point(pair).p_B);
-    to.radius = pairs.point(pair).radius;
-    const auto* plane = std::get_if<GroundPlane>(&pairs.solid(pair).shape);
-    to.plane = plane != nullptr;
-    if (plane) to.point = to_v3(plane->point), to.normal = to_v3(plane->normal);
+    to.p_B = to_v3(pairs.centre(pair));
+    to.radius = pairs.radius(pair);
+    to.plane = std::holds_alternative<Plane>(pairs.b(pair).shape);
+    const Pose& X_WS = pairs.b(pair).X_BS;
+    if (to.plane) to.point = to_v3(X_WS.p), to.normal = to_v3(X_WS.R.col(2));
   }
   return setup;
 }
 
-void update_setup(const StepOptions& options, const ContactWorld& world, LaneSetup& setup) {
+void update_setup(const StepOptions& options, const World& world, LaneSetup& setup) {
   const IntegratorTraits& row = traits(options.integrator);
   setup.law.friction = row.friction.value_or(FrictionLaw::coulomb);
   setup.law.printed = world.smooth.form == SmoothContactOptions::Form::printed;
@@ -77,29 +77,29 @@ void update_setup(const StepOptions& options, const ContactWorld& world, LaneSet
   setup.law.beta = world.smooth.slip_exponent;
   setup.law.gamma = world.smooth.depth_exponent;
   setup.two_stages = row.stages == 2;
-  setup.gravity = to_v3(options.gravity);
+  setup.gravity = to_v3(world.gravity);
   setup.tolerance = options.tolerance;
   setup.max_iterations = options.max_iterations;
   setup.max_halvings = options.max_halvings;
   setup.max_turn = options.max_turn;
 }
 
-SmoothCoefficients<double> smooth_coefficients(const Model& model, const SmoothContactOptions& o, size_t points,
-                                               double gravity) {
-  const double share = share_of_weight(model, points, gravity);
+SmoothCoefficients<double> smooth_coefficients(const Model& model, const World& world, double friction,
+                                               const SmoothContactOptions& o) {
+  const double share = share_of_weight(model, world);
   return {o.stiffness.value_or(share / std::pow(o.depth, o.normal_exponent)),
           o.stiffness ? std::pow(share / *o.stiffness, 1 / o.normal_exponent) : o.depth,
           o.drag.value_or(share / ((o.slip_exponent + 1) * std::pow(o.speed, o.slip_exponent) *
                                    std::pow(o.depth, o.depth_exponent + 1))),
-          o.friction,
+          friction,
           o.creep,
-          o.dissipation};
+          o.damping};
 }
 
 Contact ModelLaneHost::contact(int pair, const V3<double>& position, const V3<double>& normal, const V3<double>& force,
                                double depth) const {
-  return {.point = pairs_.point_of(pair),
-          .solid = pairs_.solid_of(pair),
+  return {.a = pairs_.colliders_of(pair).a,
+          .b = pairs_.colliders_of(pair).b,
           .position = to_eigen(position),
           .normal = to_eigen(normal),
           .force = to_eigen(force),
@@ -107,7 +107,7 @@ Contact ModelLaneHost::contact(int pair, const V3<double>& position, const V3<do
           .depth = depth};
 }
 
-ModelLaneHost::ModelLaneHost(const Model& model, const ContactWorld& world, int lanes)
+ModelLaneHost::ModelLaneHost(const Model& model, const World& world, int lanes)
     : model_(model),
       world_(world),
       pairs_(model, world),
@@ -128,12 +128,11 @@ void ModelLaneHost::ground(int pair, const V3<double>& p, double& distance, V3<d
     distance = std::numeric_limits<double>::infinity();
     return;
   }
-  const Environment& environment = world_.environment;
-  const size_t solid = static_cast<size_t>(pairs_.solid_of(pair));
+  const Collider& ground = pairs_.b(pair);
   constexpr double kNear = 0.1;  // [m] above the ground where its normal is wanted, too
-  distance = environment.distance_bound(solid, at);
-  if (!(distance < pairs_.point(pair).radius + kNear)) return;
-  const SignedDistance d = environment.distance(solid, at);
+  distance = distance_bound(ground, at);
+  if (!(distance < pairs_.radius(pair) + kNear)) return;
+  const SignedDistance d = scree::distance(ground, at);
   distance = d.value;
   normal = to_v3(d.gradient);
   hessian = to_m3(d.hessian);

@@ -17,15 +17,15 @@ bool has_lanes(int lanes);  // 1, and 4 or 8 where the processor knows them
 std::unique_ptr<LaneMachine> make_lanes(int lanes, const LaneSetup& setup);  // refers to `setup`
 
 // For `model` on the ground of `world`. update_setup() takes in options of a step; it allocates nothing.
-LaneSetup make_lane_setup(const Model& model, const ContactWorld& world);
-void update_setup(const StepOptions& options, const ContactWorld& world, LaneSetup& setup);
-SmoothCoefficients<double> smooth_coefficients(const Model& model, const SmoothContactOptions& options, size_t points,
-                                               double gravity);
+LaneSetup make_lane_setup(const Model& model, const World& world);
+void update_setup(const StepOptions& options, const World& world, LaneSetup& setup);
+SmoothCoefficients<double> smooth_coefficients(const Model& model, const World& world, double friction,
+                                               const SmoothContactOptions& options);
 
 // What all hosts answer alike.
 class ModelLaneHost : public LaneHost {
  public:
-  ModelLaneHost(const Model& model, const ContactWorld& world, int lanes);
+  ModelLaneHost(const Model& model, const World& world, int lanes);
   void ground(int pair, const V3<double>& p, double& distance, V3<double>& normal, M3<double>& hessian) override;
   void ball_joint(int joint, const BallControl& control, double& value, double* gradient, double* H) override;
   void displace(const double* delta, double* q) override;
@@ -38,7 +38,7 @@ class ModelLaneHost : public LaneHost {
   Contact contact(int pair, const V3<double>& position, const V3<double>& normal, const V3<double>& force,
                   double depth) const;
   const Model& model_;
-  const ContactWorld& world_;
+  const World& world_;
   const Pairs pairs_;
 
  private:

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "integrators/linearised.h"
+#include "integrators/rigid_lcp.h"
 #include "math/eigen.h"
 
 namespace scree {
@@ -28,7 +30,7 @@ void LastingStep::begin() {
 void LastingStep::describe(const Eigen::VectorXd& v) {
   c_.lasting_end.clear();
   if (c_.active.empty()) return;
-  const std::vector<Twist<double>>& twists = ws_.dynamics.impl().body_twists(v.data());
+  const std::vector<Twist<double>>& twists = DynamicsAccess::impl(ws_.dynamics).body_twists(v.data());
   for (const int k : c_.active) {
     const RigidContact at = contact(k);
     const V3<double> u = ws_.pairs.velocity(twists, k, at.x);
@@ -61,7 +63,7 @@ bool LastingStep::solve_step(double h, SubstepResult& result) {
   apply_displacement(tree_of(ws_.model), ws_.direction.data(), c_.middle.q.data());
   const double at = options_.explicit_pd ? state_.time + 0.5 * h : state_.time + h;
   const Control& control = ws_.control_at(control_, at);
-  if (!solve_lasting(c_.lasting, control, options_, h, c_.middle, ws_, result)) return false;
+  if (!solve_contacts(c_.lasting, control, h, result)) return false;
   if (impulsive_ == Impulsive::unknown && find_impulsive(h, control)) return false;
   first_.v_end = ws_.delta / h;
   first_.v_middle = 0.5 * (state_.v + first_.v_end);
@@ -69,7 +71,33 @@ bool LastingStep::solve_step(double h, SubstepResult& result) {
   ws_.dynamics.set_position(c_.trial.q);
   describe(first_.v_end);
   first_.v_forces = first_.v_middle;
-  return solve_lasting(c_.lasting_end, control, options_, h, c_.middle, ws_, result, &first_);
+  return solve_contacts(c_.lasting_end, control, h, result, &first_);
+}
+
+bool LastingStep::solve_contacts(const std::vector<LastingPair>& pairs, const Control& control, double h,
+                                 SubstepResult& result, const LastingPass* first) {
+  if (first) return solve_pass(pairs, control, h, result, first);  // on the sides it ended on
+  return solve_on_sides(control, options_, h, c_.middle, ws_, result,
+                        [&] { return solve_pass(pairs, control, h, result, nullptr); });
+}
+
+bool LastingStep::solve_pass(const std::vector<LastingPair>& pairs, const Control& control, double h,
+                             SubstepResult& result, const LastingPass* first) {
+  solve_linearised(control, options_, h, c_.middle, ws_, first ? &first->v_middle : nullptr);
+  if (!ws_.delta.allFinite()) return false;
+  RigidLcp problem(h, kinematics(), true, ws_);
+  const Eigen::VectorXd& v = first ? first->v_end : c_.middle.v;
+  for (const LastingPair& other : pairs) {
+    Slot& slot = problem.add(other.pair, ws_.pairs.proximity(kinematics(), other.pair));
+    const V3<double> u = ws_.pairs.velocity(kinematics(), slot.pair, slot.x, v);
+    const double sign = first ? -1 : 1;  // from the start to the middle, or from the middle to the end
+    slot.turn[0] = sign * (dot(slot.n, u) - other.u[0]);
+    for (int t = 0; t < slot.tangents; ++t) {
+      const double same = std::copysign(1.0, dot(slot.tangent[t], other.tangent[t]));
+      slot.turn[t + 1] = sign * (dot(slot.tangent[t], u) - same * other.u[t + 1]);
+    }
+  }
+  return problem.solve(result) && !exploded(h, ws_);
 }
 
 // The work of all but inertia, gravity, joint stops and normal forces, taken at the middle of the way. Friction and
@@ -92,7 +120,7 @@ void LastingStep::find_work(double h) {
     drives = v.dot(ws_.force);
   } else {  // what was applied, from the equation of motion: forces at the end of the step are their average over it
     ws_.direction = (1 / h) * (ws_.delta / h - state_.v);
-    ws_.dynamics.bias_force(first_.v_forces, options_.gravity, ws_.gradient);
+    ws_.dynamics.bias_force(first_.v_forces, ws_.world.gravity, ws_.gradient);
     ws_.gradient.noalias() += ws_.dynamics.mass_matrix() * ws_.direction;
     drives = v.dot(ws_.gradient) - friction - normal;
   }
@@ -120,10 +148,10 @@ void LastingStep::store_contacts() {
         ws_.lcp.z(slot.unknown + 1 + slot.directions) <= event_.rest_speed * slot.scale;  // lambda: speed of slip
     if (!(push > 0)) continue;
     Contact contact;
-    contact.point = ws_.pairs.point_of(slot.pair);
-    contact.solid = ws_.pairs.solid_of(slot.pair);
+    contact.a = ws_.pairs.colliders_of(slot.pair).a;
+    contact.b = ws_.pairs.colliders_of(slot.pair).b;
     contact.normal = to_eigen(slot.n);
-    contact.position = to_eigen(ws_.dynamics.impl().kinematics.origin + slot.x);
+    contact.position = to_eigen(DynamicsAccess::impl(ws_.dynamics).kinematics.origin + slot.x);
     contact.force = to_eigen(force_of(ws_.lcp, slot));
     ws_.contacts.push_back(contact);
   }
@@ -225,7 +253,7 @@ bool LastingStep::stop_approach(State& at) {
     if (!c_.pushed[static_cast<size_t>(k)]) continue;
     c_.rows.push_back({k, 0});
     if (!c_.sticks[static_cast<size_t>(k)]) continue;
-    const int tangents = ws_.world.smooth.friction > 0 ? contact(k).tangents : 0;
+    const int tangents = ws_.world.surface.friction > 0 ? contact(k).tangents : 0;
     for (int t = 1; t <= tangents; ++t) c_.rows.push_back({k, t});
   }
   Eigen::Index m = std::ssize(c_.rows);
@@ -269,7 +297,7 @@ bool LastingStep::find_impulsive(double h, const Control& control) {
   c_.trial.q = state_.q;
   c_.trial.v = state_.v;
   std::swap(c_.trial.q, c_.middle.q);  // the middle of an instant is its start
-  const bool solved = solve_lasting(c_.lasting, control, options_, instant, c_.middle, ws_, result);
+  const bool solved = solve_contacts(c_.lasting, control, instant, result);
   first_.v_end = ws_.delta / instant;
   if (solved && distance(first_.v_end) > 0.5 * with) {
     v_approaching_ = ws_.trial_delta / instant;  // after contact-free flow
@@ -277,7 +305,7 @@ bool LastingStep::find_impulsive(double h, const Control& control) {
   }
   std::swap(c_.trial.q, c_.middle.q);
   if (impulsive_ == Impulsive::yes) return true;
-  return !solve_lasting(c_.lasting, control, options_, h, c_.middle, ws_, result);  // as before
+  return !solve_contacts(c_.lasting, control, h, result);  // as before
 }
 
 // Contact-free flow only so far that a contact approaches more than a law's tolerance. False: none does.
@@ -289,7 +317,7 @@ bool LastingStep::shorten_flow() {
   ws_.gradient.noalias() = ws_.dynamics.mass_matrix() * state_.v;
   const double speed = std::sqrt(std::max(0.0, ws_.gradient.dot(state_.v)));
   ws_.direction = v_approaching_ - state_.v;
-  const double seen = 2 * std::max(1e-10, event_.impact.tolerance);  // of |J|_{M^-1} |v|_M: approach, to any law
+  const double seen = 2 * std::max(1e-10, ws_.world.impact.tolerance);  // of |J|_{M^-1} |v|_M: approach, to any law
   double longest = 0;
   for (Eigen::Index i = 0; i < m; ++i) {
     const auto row = c_.J(nv, m).col(i);

@@ -1,6 +1,7 @@
 // A step of `event` in which closed contacts last.                                                        theory (15.3)
 #pragma once
 
+#include "integrators/substeps.h"
 #include "integrators/workspace.h"
 
 namespace scree {
@@ -12,7 +13,7 @@ class LastingStep {
               StepReport& report)
       : control_(control),
         options_(options),
-        event_(ws.world.event),
+        event_(options.event),
         state_(state),
         ws_(ws),
         c_(ws.event),
@@ -31,9 +32,17 @@ class LastingStep {
   void dismiss() { impulsive_ = Impulsive::no; }
 
  private:
-  const Kinematics<double>& kinematics() const { return ws_.dynamics.impl().kinematics; }
+  const Kinematics<double>& kinematics() const { return DynamicsAccess::impl(ws_.dynamics).kinematics; }
   RigidContact contact(int pair) const { return rigid_contact(ws_.pairs, kinematics(), pair); }
   bool solve_step(double h, SubstepResult& result);
+  // In the middle of the step, c_.middle having the pose there and the velocity at the start, contacts do not approach
+  // and friction opposes their slip. `pairs` are at the start of the step, or, in a second pass, at the end of the
+  // `first`. Leaves h v in ws.delta, h times the velocity without contact in ws.trial_delta, and slots with forces in
+  // ws.lcp. False: not solved.                                                                           theory (15.3)
+  bool solve_contacts(const std::vector<LastingPair>& pairs, const Control& control, double h, SubstepResult& result,
+                      const LastingPass* first = nullptr);
+  bool solve_pass(const std::vector<LastingPair>& pairs, const Control& control, double h, SubstepResult& result,
+                  const LastingPass* first);
   void store_contacts();
   void find_work(double h);
   bool prepare_rows();

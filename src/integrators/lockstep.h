@@ -12,6 +12,7 @@
 #include <cmath>
 
 #include "integrators/smooth_stage.h"
+#include "integrators/subdivision.h"
 
 namespace scree {
 
@@ -53,8 +54,8 @@ template <class T> class Lockstep final : public LaneMachine {
     Next next = Next::idle;
     // the step
     double dt = 0, start_time = 0, h = 0, turn_rate = 0, failed_residual = 0;
-    std::int64_t done = 0;  // of the step, in units of its smallest substep
-    int level = 0;          // the substep is dt / 2^level
+    Subdivision<T> cut;
+    double time() const { return start_time + cut.elapsed(dt); }  // [s] at the start of the substep
     LaneReport report;
     // the stage
     bool second = false, fresh = false, recalled = false;
@@ -65,10 +66,6 @@ template <class T> class Lockstep final : public LaneMachine {
     // the worst of the last few, not than the last one (Grippo, Lampariello and Lucidi 1986).
     double to_beat() const { return damping > 0 ? merit : *std::max_element(recent, recent + kRemembered); }
   };
-  std::int64_t whole() const { return std::int64_t{1} << setup_.max_halvings; }
-  double time_of(const Lane& lane) const {
-    return lane.start_time + lane.dt * (static_cast<double>(lane.done) / static_cast<double>(whole()));
-  }
   template <class Want> If where(Want want) const {
     If r{};
     for (int l = 0; l < W; ++l) set_lane(r, l, want(lanes_[l]));
@@ -136,7 +133,7 @@ template <class T> void Lockstep<T>::take_next(int l, LaneHost& host) {
   const SmoothCoefficients<double>& from = start.coefficients;
   set_lane(to.stiffness, l, from.stiffness), set_lane(to.depth, l, from.depth);
   set_lane(to.drag, l, from.drag), set_lane(to.mu, l, from.mu);
-  set_lane(to.creep, l, from.creep), set_lane(to.dissipation, l, from.dissipation);
+  set_lane(to.creep, l, from.creep), set_lane(to.damping, l, from.damping);
   start_step(l, host);
 }
 
@@ -147,8 +144,7 @@ template <class T> void Lockstep<T>::start_step(int l, LaneHost& host) {
     take_next(l, host);
     return;
   }
-  lane.done = 0;
-  lane.level = 0;
+  lane.cut = {setup_.max_halvings};
   lane.report = {};
   lane.report.smallest_step = lane.dt;
   lane.failed_residual = std::numeric_limits<double>::quiet_NaN();
@@ -171,16 +167,15 @@ template <class T> bool Lockstep<T>::begin_lanes(LaneHost& host) {
       Lane& it = lanes_[l];
       if (it.next != Next::begin) continue;
       // A body must not turn too far in one substep.
-      while (it.level <= setup_.max_halvings && !(it.turn_rate * std::ldexp(it.dt, -it.level) <= setup_.max_turn))
-        ++it.level;
-      if (it.level > setup_.max_halvings) {
+      while (!it.cut.exhausted() && !(it.turn_rate * it.cut.substep(it.dt) <= setup_.max_turn)) ++it.cut.level;
+      if (it.cut.exhausted()) {
         end_step(l, false, host);
         continue;
       }
-      it.h = std::ldexp(it.dt, -it.level);
+      it.h = it.cut.substep(it.dt);
       it.second = false;
       set_lane(stage_.substep, l, it.h);
-      load_targets(l, time_of(it) + (setup_.two_stages ? kStageGamma * it.h : it.h), host);
+      load_targets(l, it.time() + (setup_.two_stages ? kStageGamma * it.h : it.h), host);
     }
     if (some(Next::start)) continue;  // another trajectory took the place of one that failed
     const If chosen = where([](const Lane& it) { return it.next == Next::begin; });
@@ -238,7 +233,7 @@ template <class T> void Lockstep<T>::end_stages(LaneHost& host) {
           continue;
         }
         lanes_[l].second = true;
-        load_targets(l, time_of(lanes_[l]) + lanes_[l].h, host);
+        load_targets(l, lanes_[l].time() + lanes_[l].h, host);
       }
       start_stage(go);
     }
@@ -265,12 +260,12 @@ template <class T> void Lockstep<T>::end_substep(int l, LaneHost& host) {
   ++r.substeps;
   if (host.wants_contacts()) host.clear_contacts();
   stage_.report_contacts(l, host.wants_contacts() ? &host : nullptr, r.contacts, r.penetration);
-  it.done += whole() >> it.level;
-  if (it.done == whole()) {
+  it.cut.accept();
+  if (it.cut.complete()) {
     end_step(l, true, host);
     return;
   }
-  while (it.level > 0 && it.done % (whole() >> (it.level - 1)) == 0) --it.level;  // a pair of halves is done
+  it.cut.lengthen();
   it.next = Next::start;
 }
 
@@ -278,7 +273,8 @@ template <class T> void Lockstep<T>::fail_try(int l, LaneHost& host) {
   Lane& it = lanes_[l];
   ++it.report.rejected;
   it.failed_residual = it.residual;
-  if (++it.level > setup_.max_halvings)
+  ++it.cut.level;
+  if (it.cut.exhausted())
     end_step(l, false, host);
   else
     it.next = Next::begin;

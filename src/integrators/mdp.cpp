@@ -8,59 +8,9 @@
 // of implicit control PD, stops and damping as well, linearised at delta = 0. Bounded PD is linear on either side of
 // its bound: a step that ends on another side than it was linearised on is solved again.
 // theory (5.7)
-#include <cmath>
-
-#include "integrators/workspace.h"
+#include "integrators/linearised.h"
 
 namespace scree {
-namespace {
-
-JointStage linearised_stage(const State& state, double h, const StepWorkspace::Impl& ws) {
-  return {state.q.data(), ws.zero.data(), state.v.data(), h, ws.sides.data()};
-}
-
-}  // namespace
-
-void start_sides(const Control& control, const StepOptions& options, double h, const State& state,
-                 StepWorkspace::Impl& ws) {
-  if (options.explicit_pd) return;
-  ws.direction = h * state.v;
-  ws.joint_forces.find_sides(control, linearised_stage(state, h, ws), ws.direction.data(), ws.sides.data());
-}
-
-bool change_sides(const Control& control, const StepOptions& options, double h, const State& state,
-                  StepWorkspace::Impl& ws) {
-  return !options.explicit_pd &&
-         ws.joint_forces.move_sides(control, linearised_stage(state, h, ws), ws.delta.data(), ws.sides.data());
-}
-
-const Eigen::MatrixXd& solve_linearised(const Control& control, const StepOptions& options, double h,
-                                        const State& state, StepWorkspace::Impl& ws, const Eigen::VectorXd* v_forces) {
-  const Model& model = ws.model;
-  const Eigen::VectorXd& v = v_forces ? *v_forces : state.v;
-  ws.dynamics.set_position(state.q);
-  const Eigen::MatrixXd& M = ws.dynamics.mass_matrix();  // with rotor inertia
-  ws.dynamics.bias_force(v, options.gravity, ws.gradient);
-  ws.jacobian = M / (h * h);
-  ws.gradient.noalias() -= (1 / h) * M * state.v;  // a factor behind the product would allocate it
-  if (options.explicit_pd) {
-    ws.joint_forces.explicit_force(control, state.q.data(), v.data(), ws.force.data());
-    ws.gradient -= ws.force;
-  } else {
-    ws.find_joint_hessian(control, linearised_stage(state, h, ws), ws.zero.data(), ws.gradient.data());
-    for (int a = 0; a < model.nv(); ++a) {  // rotor inertia is in M already
-      const double armature = tree_of(model).armature[static_cast<size_t>(a)];
-      ws.gradient(a) += armature * state.v(a) / h;
-      ws.joint_hessian(a, a) -= armature / (h * h);
-    }
-    ws.add_joint_hessian(true);
-  }
-  if (!v_forces) ws.lu.compute(ws.jacobian);
-  ws.delta = ws.lu.solve(ws.gradient);
-  ws.delta = -ws.delta;
-  return M;
-}
-
 namespace {
 
 // The step with contact forces: one quadratic program.
@@ -69,11 +19,8 @@ bool solve_mdp(const Control& control, const StepOptions& options, double h, con
   const Eigen::MatrixXd& M = solve_linearised(control, options, h, state, ws);
   if (!ws.has_contact()) return true;
   ContactScratch& c = ws.contact;
-  ws.newton_euler.begin(state, h, options.gravity);
-  ws.direction.setZero();
-  ws.newton_euler.set_trial(ws.direction.data());  // the pose at the start
-  const Kinematics<double>& start = ws.newton_euler.trial();
-  c.set.select(start, 0, options.gravity.norm(), true);
+  const Kinematics<double>& start = start_pose(h, state, ws);
+  c.set.select(start, 0, true);
   c.reserve();
   c.set.evaluate(start);
   c.set.count_touching();
@@ -114,15 +61,12 @@ SubstepResult substep_mdp(const Control& control, const StepOptions& options, do
   if (!solve_on_sides(control, options, h, state, ws, result,
                       [&] { return solve_mdp(control, options, h, state, ws, result); }))
     return result;
-  // An explosion is a failure, not a state.
-  if (!(ws.delta.array().abs() < 1e6 * h).all()) return result;
+  if (exploded(h, ws)) return result;
   if (ws.has_contact()) {
     ws.contact.set.report(ws.newton_euler.trial(), ws.contact.w, ws.contacts);
     ws.contact.set.store(ws.contact.w, state);
   }
-  apply_displacement(tree_of(ws.model), ws.delta.data(), state.q.data());
-  state.v = ws.delta / h;
-  state.body_rates.clear();
+  accept_linearised(h, ws, state);
   result.converged = true;
   result.residual = 0;
   return result;

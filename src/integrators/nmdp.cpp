@@ -41,7 +41,7 @@ double largest_displacement(const Tree& tree, const std::vector<BodyRate>& rates
 SubstepResult substep_nmdp(Discretisation& dynamics, bool first_order, const Control& control,
                            const StepOptions& options, double h, State& state, Impl& ws) {
   SubstepResult result;
-  dynamics.begin(state, h, options.gravity);
+  dynamics.begin(state, h, ws.world.gravity);
   ContactStage stage{dynamics, control, options, first_order, ws};
   if (!solve(stage, state.contact_weights, result)) return result;
   ws.record_stage();
@@ -55,7 +55,7 @@ SubstepResult substep_nmdp2(Discretisation& dynamics, const Control& control, co
   SubstepResult result;
 
   // First stage, up to t + gamma h.
-  dynamics.begin_first(state, h, options.gravity);
+  dynamics.begin_first(state, h, ws.world.gravity);
   ContactStage first{dynamics, ws.control_at(control, state.time + kGamma * h), options, true, ws};
   if (!solve(first, state.contact_weights, result)) return result;
   ws.record_stage();
@@ -63,19 +63,20 @@ SubstepResult substep_nmdp2(Discretisation& dynamics, const Control& control, co
   // Second stage, up to t + h: without the accelerations of contacts that carried no such load before,
   // or that would leap.                                                                          theory (9.3), (9.10)
   ContactScratch& c = ws.contact;
-  ws.unwanted.setZero();
-  c.set.take_out_impacts(dynamics, c.w, state, ws.dynamics.impl().body_twists(state.v.data()), ws.unwanted);
-  c.set.store_weights(c.w, ws.stage_weights);
-  if (!ws.unwanted.isZero(0) && !dynamics.divide_by_mass(ws.unwanted.data())) return result;
-  if (!dynamics.begin_second(ws.unwanted.data())) return result;
+  ws.nmdp2.unwanted.setZero();
+  c.set.take_out_impacts(dynamics, c.w, state, DynamicsAccess::impl(ws.dynamics).body_twists(state.v.data()),
+                         ws.nmdp2.unwanted);
+  c.set.store_weights(c.w, ws.nmdp2.weights);
+  if (!ws.nmdp2.unwanted.isZero(0) && !dynamics.divide_by_mass(ws.nmdp2.unwanted.data())) return result;
+  if (!dynamics.begin_second(ws.nmdp2.unwanted.data())) return result;
   ContactStage second{dynamics, ws.control_at(control, state.time + h), options, true, ws, true};
-  if (!solve(second, ws.stage_weights, result)) return result;
+  if (!solve(second, ws.nmdp2.weights, result)) return result;
   ws.record_stage();
 
   // Local error: the step's quadrature of the rates against the one of third order.                      theory (9.7)
   constexpr double kShare = 1 / (6 * kGamma * (1 - kGamma)) - (1 - kGamma);
-  dynamics.rate_defect(ws.rate_defect);
-  result.error = kErrorScale * h * kShare * largest_displacement(tree_of(ws.model), ws.rate_defect);
+  dynamics.rate_defect(ws.nmdp2.rate_defect);
+  result.error = kErrorScale * h * kShare * largest_displacement(tree_of(ws.model), ws.nmdp2.rate_defect);
   if (ws.accuracy > 0 && !(result.error <= ws.accuracy)) {
     result.inaccurate = true;
     return result;

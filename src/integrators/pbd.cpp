@@ -6,87 +6,65 @@
 // positive definite) where it is not, and a line search on the objective.
 #include <cmath>
 
-#include "integrators/residual.h"
+#include "integrators/backward_euler.h"
 
 namespace scree {
 namespace {
 
-using Impl = StepWorkspace::Impl;
+struct PositionBasedEquations {
+  static constexpr double kShortest = 1e-6;
+  const Control& control;
+  StepWorkspace::Impl& ws;
+  double value = 0, trial_value = 0;  // of the objective
+  double slope = 0;                   // along the direction
 
-// The objective and its gradient at q (+) delta.
-double evaluate(const Control& control, const Eigen::VectorXd& delta, Eigen::VectorXd& gradient, Impl& ws) {
-  ws.position_based.set_trial(delta.data());
-  ws.position_based.residual(gradient.data());
-  double value = ws.position_based.objective();
-  ws.joint_forces.add_implicit(control, joint_stage(ws.position_based), delta.data(), value, gradient.data(), nullptr);
-  return value;
-}
-
-// The Hessian of the objective at the pose of the last `evaluate`.
-void evaluate_hessian(const Control& control, double h, Impl& ws) {
-  ws.position_based.hessian(ws.jacobian.data(), ws.gauss_newton.data());
-  set_residual_scale(ws.position_based, h, ws);
-  double value = 0;  // and the gradient: not wanted again
-  ws.joint_forces.add_implicit(control, joint_stage(ws.position_based), ws.delta.data(), value,
-                               ws.trial_gradient.data(), ws.jacobian.data());
-}
-
-// Newton direction -(H + shift GN)^-1 g with the smallest shift of 0, 0.01, 0.1, ... that makes the matrix positive
-// definite. GN itself is, so large shifts always are, short of a singular mass matrix.
-bool newton_direction(Impl& ws) {
-  for (double shift = 0, added = 0; shift < 1e9; shift = shift == 0 ? 0.01 : 10 * shift) {
-    if (shift > 0) ws.jacobian += (shift - added) * ws.gauss_newton;
-    added = shift;
-    if (!ws.cholesky.factor(ws.jacobian.data())) continue;
-    ws.direction = -ws.gradient;
-    ws.cholesky.solve(ws.direction.data());
-    if (ws.direction.allFinite() && ws.direction.dot(ws.gradient) < 0) return true;
+  void evaluate(const Eigen::VectorXd& delta, Eigen::VectorXd& gradient) {
+    ws.position_based.set_trial(delta.data());
+    ws.position_based.residual(gradient.data());
+    trial_value = ws.position_based.objective();
+    ws.joint_forces.add_implicit(control, joint_stage(ws.position_based), delta.data(), trial_value, gradient.data(),
+                                 nullptr);
   }
-  return false;
-}
+
+  void differentiate() {
+    ws.position_based.hessian(ws.jacobian.data(), ws.gauss_newton.data());
+    ws.residual_scale.measure(tree_of(ws.model), ws.position_based);
+    double unwanted = 0;  // and the gradient: not wanted again
+    ws.joint_forces.add_implicit(control, joint_stage(ws.position_based), ws.delta.data(), unwanted,
+                                 ws.trial_gradient.data(), ws.jacobian.data());
+  }
+
+  // Newton direction -(H + shift GN)^-1 g with the smallest shift of 0, 0.01, 0.1, ... that makes the matrix positive
+  // definite. GN itself is, so large shifts always are, short of a singular mass matrix.
+  bool find_direction() {
+    for (double shift = 0, added = 0; shift < 1e9; shift = shift == 0 ? 0.01 : 10 * shift) {
+      if (shift > 0) ws.jacobian += (shift - added) * ws.gauss_newton;
+      added = shift;
+      if (!ws.cholesky.factor(ws.jacobian.data())) continue;
+      ws.direction = -ws.gradient;
+      ws.cholesky.solve(ws.direction.data());
+      slope = ws.direction.dot(ws.gradient);
+      if (ws.direction.allFinite() && slope < 0) return true;
+    }
+    return false;
+  }
+
+  // The objective must fall enough (Armijo). Its changes drown in rounding near the solution; there the residual must
+  // fall instead.
+  bool improves(double fraction, const Residual& before, const Residual& trial) const {
+    const double noise = 1e-13 * (std::abs(value) + std::abs(slope));
+    return trial_value <= value + 1e-4 * fraction * slope ||
+           (trial_value <= value + noise && (trial.small || trial.largest < before.largest));
+  }
+  void accept() { value = trial_value; }
+};
 
 }  // namespace
 
-SubstepResult substep_pbd(const Control& control, const StepOptions& options, double h, State& state, Impl& ws) {
-  ws.position_based.begin(state, h, options.gravity);
-  ws.delta = h * state.v;
-  double value = evaluate(control, ws.delta, ws.gradient, ws);
-  evaluate_hessian(control, h, ws);
-  Residual residual = residual_of(ws.gradient, options.tolerance, ws);
-
-  SubstepResult result;
-  while (!residual.small) {
-    result.residual = residual.largest;
-    if (result.iterations == options.max_iterations || !newton_direction(ws)) return result;
-    ++result.iterations;
-
-    // Backtrack until the objective falls enough (Armijo). Its changes drown in rounding near the solution; there the
-    // residual must fall instead.
-    const double slope = ws.direction.dot(ws.gradient);
-    const double noise = 1e-13 * (std::abs(value) + std::abs(slope));
-    bool accepted = false;
-    for (double fraction = 1; fraction > 1e-6 && !accepted; fraction *= 0.5) {
-      ws.trial_delta = ws.delta + fraction * ws.direction;
-      const double trial_value = evaluate(control, ws.trial_delta, ws.trial_gradient, ws);
-      const Residual trial = residual_of(ws.trial_gradient, options.tolerance, ws);
-      accepted = trial_value <= value + 1e-4 * fraction * slope ||
-                 (trial_value <= value + noise && (trial.small || trial.largest < residual.largest));
-      if (accepted) {
-        value = trial_value;
-        residual = trial;
-        ws.delta.swap(ws.trial_delta);
-        ws.gradient.swap(ws.trial_gradient);
-      }
-    }
-    if (!accepted) return result;
-    if (!residual.small) evaluate_hessian(control, h, ws);
-  }
-  if (!within_chart(tree_of(ws.model), ws.position_based.trial())) return result;
-
-  if (!ws.position_based.accept(state)) return result;
-  result.residual = residual.largest;
-  result.converged = true;
-  return result;
+SubstepResult substep_pbd(const Control& control, const StepOptions& options, double h, State& state,
+                          StepWorkspace::Impl& ws) {
+  PositionBasedEquations equations{control, ws};
+  return backward_euler(equations, ws.position_based, options, h, state, ws);
 }
 
 }  // namespace scree

@@ -7,13 +7,13 @@
 
 namespace scree {
 
-SmoothStepper::SmoothStepper(const Model& model, const ContactWorld& world)
+SmoothStepper::SmoothStepper(const Model& model, const World& world)
     : ModelLaneHost(model, world, 1), setup_(make_lane_setup(model, world)), machine_(make_lanes(1, setup_)) {}
 
 StepReport SmoothStepper::step(const Control& control, const StepOptions& options, State& state,
                                std::vector<Contact>& contacts) {
   update_setup(options, world_, setup_);
-  coefficients_ = smooth_coefficients(model_, world_.smooth, world_.points.size(), options.gravity.norm());
+  coefficients_ = smooth_coefficients(model_, world_, world_.surface.friction, world_.smooth);
   control_ = &control, state_ = &state, contacts_ = &contacts;
   dt_ = options.dt;
   given_ = false;

@@ -9,7 +9,7 @@ StepReport to_step_report(const LaneReport& report);
 // The step of pbfd and pbfd-coulomb: the state goes through a machine of one lane, the same that runs batches.
 class SmoothStepper final : public ModelLaneHost {
  public:
-  SmoothStepper(const Model& model, const ContactWorld& world);
+  SmoothStepper(const Model& model, const World& world);
   // Advances all of `state` but its time by options.dt. Energies are left to the caller.
   StepReport step(const Control& control, const StepOptions& options, State& state, std::vector<Contact>& contacts);
 

@@ -89,8 +89,8 @@ bool knows_contact(IntegratorType type) { return traits(type).contact != Contact
 bool estimates_error(IntegratorType type) { return traits(type).error; }
 bool uses_smooth_contact(IntegratorType type) { return traits(type).contact == ContactKind::smooth; }
 
-IntegratorType default_integrator(const ContactWorld& world) {
-  return world.environment.solids().empty() || world.law->differentiable() ? pbd_nmdp2 : pbd_zonmdp;
+IntegratorType default_integrator(const World& world) {
+  return !world.has_contact() || world.law->differentiable() ? pbd_nmdp2 : pbd_zonmdp;
 }
 
 void check_accuracy(IntegratorType type) {

@@ -29,9 +29,9 @@ enum class Inertia {  // the discretisation
 
 enum class ContactKind {
   none,
-  law,     // ContactWorld::law
+  law,     // World::law
   rigid,   // no depth, dry friction
-  smooth,  // ContactWorld::smooth
+  smooth,  // World::smooth
 };
 
 enum class HasDerivatives {  // step_with_derivatives
@@ -62,6 +62,10 @@ struct IntegratorTraits {
 
 std::span<const IntegratorTraits> all_integrators();  // those for users first
 const IntegratorTraits& traits(IntegratorType type);
+
+// Throws InputError if the optimizer cannot serve the integrator: the exact Hessian of 1/2 |R|^2 holds third
+// derivatives.                                                                                          theory (11.12)
+void check_optimizer(const StepOptions& options);
 
 // "a, b, c" of those that `has` says, in the order of the table.
 template <class Has> std::string names_of_integrators(Has has) {

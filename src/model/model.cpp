@@ -60,7 +60,7 @@ int velocity_count(JointType type) {
 }
 
 const char* geometry_name(const Geometry& geometry) {
-  static constexpr const char* kNames[] = {"sphere", "box", "capsule", "cylinder", "plane", "mesh"};
+  static constexpr const char* kNames[] = {"sphere", "box", "capsule", "cylinder", "plane", "mesh", "height field"};
   return kNames[geometry.index()];
 }
 
@@ -253,6 +253,8 @@ void check_shape(const std::string& place, const Shape& shape) {
   check_pose(place, shape.X_BS);
   for (double c : shape.rgba)
     if (!(c >= 0 && c <= 1)) fail(place, fmt::format("colour {} is outside [0, 1]", c));
+  if (std::holds_alternative<std::shared_ptr<const HeightField>>(shape.geometry))
+    fail(place, "a height field, expected a shape of a body: height fields are colliders of the world");
   if (const auto* s = std::get_if<Sphere>(&shape.geometry))
     check_at_least(place, "sphere radius", s->radius, kLeastLength);
   if (const auto* b = std::get_if<Box>(&shape.geometry))

@@ -34,15 +34,13 @@ Json to_json(const Quat& r) { return {r.x(), r.y(), r.z(), r.w()}; }
 Json finite_or_null(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
 
 // The numbers of a fan by branch, row and coordinate: positions first, then velocities.
-class Table {
+class FanNumbers {
  public:
-  Table(const Model& model, const Fan& fan)
-      : fan_(fan), nq_(static_cast<size_t>(model.nq())), nv_(static_cast<size_t>(model.nv())) {}
-  size_t coordinates() const { return nq_ + nv_; }
-  size_t positions() const { return nq_; }
+  explicit FanNumbers(const Fan& fan) : fan_(fan) {}
+  size_t coordinates() const { return fan_.q.columns() + fan_.v.columns(); }
+  size_t positions() const { return fan_.q.columns(); }
   double operator()(size_t branch, size_t row, size_t c) const {
-    const size_t at = branch * fan_.rows() + row;
-    return c < nq_ ? fan_.q[at * nq_ + c] : fan_.v[at * nv_ + c - nq_];
+    return c < positions() ? fan_.q(branch, row, c) : fan_.v(branch, row, c - positions());
   }
   // Rows the branch reached: the first ones.
   size_t reached(size_t branch) const {
@@ -53,7 +51,6 @@ class Table {
 
  private:
   const Fan& fan_;
-  size_t nq_, nv_;
 };
 
 [[noreturn]] void fail(const std::string& what) { throw InputError("fan page: " + what); }
@@ -67,14 +64,19 @@ void check_fan(const Scene& scene, const Fan& fan) {
   const auto expect = [&](const char* name, size_t found, size_t expected) {
     if (found != expected) fail(fmt::format("{} has {} entries, expected {}", name, found, expected));
   };
-  expect("q", fan.q.size(), branches * rows * nq);
-  expect("v", fan.v.size(), branches * rows * nv);
+  const auto expect_shape = [&](const char* name, const TableStack& stack, size_t columns) {
+    if (!stack.has_shape(branches, rows, columns))
+      fail(fmt::format("{} is {} x {} x {}, expected {} x {} x {}", name, stack.tables(), stack.rows(), stack.columns(),
+                       branches, rows, columns));
+  };
+  expect_shape("q", fan.q, nq);
+  expect_shape("v", fan.v, nv);
   expect("coordinates", fan.coordinates.size(), nq + nv);
   expect("spread", fan.spread.size(), rows);
   for (size_t r = 0; r < rows; ++r)
     if (!std::isfinite(fan.time[r]) || (r > 0 && fan.time[r] <= fan.time[r - 1]))
       fail(fmt::format("time of row {} is {}, expected finite and increasing times", r, fan.time[r]));
-  const Table table(scene.model, fan);
+  const FanNumbers table(fan);
   for (size_t b = 0; b < branches; ++b) {
     const size_t reached = table.reached(b);
     if (reached == 0) fail(fmt::format("branch {} has no rows, expected at least one", b));
@@ -109,7 +111,7 @@ std::vector<double> quantiles(std::vector<double>& values, const auto& probabili
   return out;
 }
 
-std::vector<double> column(const Table& table, const Indices& branches, size_t row, size_t c) {
+std::vector<double> column(const FanNumbers& table, const Indices& branches, size_t row, size_t c) {
   std::vector<double> values;
   for (const size_t b : branches)
     if (const double x = table(b, row, c); !std::isnan(x)) values.push_back(x);
@@ -122,7 +124,7 @@ struct Range {
 };
 
 // Of all branches, so that no choice of branches or rows changes it.
-std::vector<Range> coordinate_ranges(const Table& table, const Fan& fan) {
+std::vector<Range> coordinate_ranges(const FanNumbers& table, const Fan& fan) {
   std::vector<Range> ranges(table.coordinates());
   for (size_t b = 0; b < fan.branches.size(); ++b)
     for (size_t r = 0; r < fan.rows(); ++r)
@@ -136,7 +138,7 @@ std::vector<Range> coordinate_ranges(const Table& table, const Fan& fan) {
 
 // The member nearest to the members' median motion: least sum over rows and positions of ((q - median) / range)^2,
 // among those that came furthest.
-size_t typical_branch(const Table& table, const Indices& members, const Indices& rows,
+size_t typical_branch(const FanNumbers& table, const Indices& members, const Indices& rows,
                       const std::vector<Range>& ranges) {
   size_t furthest = 0;
   for (const size_t b : members) furthest = std::max(furthest, table.reached(b));
@@ -176,15 +178,8 @@ Json describe_joints(const Model& model) {
   return joints;
 }
 
-Json describe_points(const std::vector<ContactPoint>& points) {
-  Json out = Json::array();
-  for (const ContactPoint& point : points)
-    out.push_back({{"name", point.name}, {"body", point.body.value()}, {"position", to_json(point.p_B)}});
-  return out;
-}
-
 // "base.x [m]": name and unit.
-Json describe_coordinates(const Table& table, const Fan& fan, const std::vector<Range>& ranges) {
+Json describe_coordinates(const FanNumbers& table, const Fan& fan, const std::vector<Range>& ranges) {
   Json out = Json::array();
   for (size_t c = 0; c < table.coordinates(); ++c) {
     const std::string& text = fan.coordinates[c];
@@ -213,7 +208,7 @@ Indices choose_branches(size_t total, size_t most, const Indices& wanted) {
 }
 
 // 0 ... 65534 from the coordinate's smallest to its largest value, kNoSample where the branch had ended.
-std::vector<std::uint16_t> encode(const Table& table, const Indices& branches, const Indices& rows,
+std::vector<std::uint16_t> encode(const FanNumbers& table, const Indices& branches, const Indices& rows,
                                   const std::vector<Range>& ranges) {
   std::vector<std::uint16_t> codes;
   codes.reserve(table.coordinates() * branches.size() * rows.size());
@@ -358,7 +353,7 @@ Json describe_split(const Model& model, const Fan& fan) {
           {"velocities", std::move(velocities)}};
 }
 
-Json describe_failures(const Table& table, const Fan& fan) {
+Json describe_failures(const FanNumbers& table, const Fan& fan) {
   Json out = Json::array();
   for (size_t b = 0; b < fan.branches.size() && out.size() < kMostFanFailures; ++b) {
     const FanBranch& branch = fan.branches[b];
@@ -374,7 +369,7 @@ Json describe_failures(const Table& table, const Fan& fan) {
 
 Json fan_page_data(const Scene& scene, const Fan& fan) {
   check_fan(scene, fan);
-  const Table table(scene.model, fan);
+  const FanNumbers table(fan);
   const size_t branches = fan.branches.size(), coordinates = table.coordinates();
   const std::vector<Range> ranges = coordinate_ranges(table, fan);
 
@@ -383,10 +378,10 @@ Json fan_page_data(const Scene& scene, const Fan& fan) {
   data["version"] = 1;
   data["title"] = fan.title;
   data["joints"] = describe_joints(scene.model);
-  if (!scene.world.environment.solids().empty()) {
+  if (scene.world.has_contact()) {
     std::string note = data["note"];
-    data["environment"] = describe_environment(scene.world.environment, block, kReplayBytes / 16, note);
-    data["contact_points"] = describe_points(scene.world.points);
+    data["environment"] = describe_environment(scene.world.colliders, block, kReplayBytes / 16, note);
+    data["contact_points"] = describe_contact_points(scene.world.colliders);
     data["note"] = note;
   }
   data["coordinates"] = describe_coordinates(table, fan, ranges);

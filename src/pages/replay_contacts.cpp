@@ -42,20 +42,21 @@ struct SampledField {
 };
 
 struct SolidWriter {
+  const Pose& X_WS;
   ArrayBlock& block;
   double most_samples;
   Json& solid;
   std::string& note;
 
-  void operator()(const GroundPlane& plane) const {
+  void operator()(const Plane&) const {
     solid["type"] = "plane";
-    solid["point"] = to_json(plane.point);
-    solid["normal"] = to_json(plane.normal);
+    solid["point"] = to_json(X_WS.p);
+    solid["normal"] = to_json(X_WS.R.col(2));
   }
-  void operator()(const GroundBox& box) const {
-    const Quat r(box.X_WS.R);
+  void operator()(const Box& box) const {
+    const Quat r(X_WS.R);
     solid["type"] = "box";
-    solid["position"] = to_json(box.X_WS.p);
+    solid["position"] = to_json(X_WS.p);
     solid["quaternion"] = {r.x(), r.y(), r.z(), r.w()};
     solid["size"] = to_json(box.size);
   }
@@ -71,67 +72,59 @@ struct SolidWriter {
       note += fmt::format("{}Terrain is drawn on {} x {} of its {} x {} points.", note.empty() ? "" : " ", sampled.nx,
                           sampled.ny, nx, ny);
   }
+  void operator()(const auto&) const {}  // nothing else is fixed to the world
 };
 
-// A run knows its points by name only: the candidates of the model with just these names, else none.
-std::vector<ContactPoint> find_points(const Model& model, const std::vector<std::string>& names) {
-  for (const auto which : {ContactCandidates::named, ContactCandidates::shapes, ContactCandidates::all}) {
-    std::vector<ContactPoint> points;
-    try {
-      points = contact_candidates(model, which);
-    } catch (const InputError&) {  // a mesh without a hull: these were not the candidates of the run
-      continue;
-    }
-    if (std::equal(points.begin(), points.end(), names.begin(), names.end(),
-                   [](const ContactPoint& point, const std::string& name) { return point.name == name; }))
-      return points;
-  }
-  return {};
+bool is_ground(const Collider& collider) { return collider.body == kWorld; }
+
+// The page counts points of bodies and solids of the ground apart.
+std::vector<std::uint32_t> numbers_on_page(const std::vector<Collider>& colliders) {
+  std::vector<std::uint32_t> numbers;
+  std::uint32_t count[2] = {0, 0};
+  for (const Collider& collider : colliders) numbers.push_back(count[is_ground(collider)]++);
+  return numbers;
 }
 
 }  // namespace
 
-Json describe_environment(const Environment& environment, ArrayBlock& block, size_t most_bytes, std::string& note) {
+Json describe_environment(const std::vector<Collider>& colliders, ArrayBlock& block, size_t most_bytes,
+                          std::string& note) {
   double samples = 0;
-  for (const Solid& solid : environment.solids())
-    if (const auto* field = std::get_if<std::shared_ptr<const HeightField>>(&solid.shape))
+  for (const Collider& collider : colliders)
+    if (const auto* field = std::get_if<std::shared_ptr<const HeightField>>(&collider.shape))
       samples += static_cast<double>((*field)->heights().size());
   Json solids = Json::array();
-  for (const Solid& item : environment.solids()) {
+  for (const Collider& item : colliders) {
+    if (!is_ground(item)) continue;
     // Every field gives way in proportion when all together are too large.
     double most = samples;
     if (const auto* field = std::get_if<std::shared_ptr<const HeightField>>(&item.shape))
       most = std::min(1.0, static_cast<double>(most_bytes / sizeof(float)) / samples) *
              static_cast<double>((*field)->heights().size());
     Json solid = {{"name", item.name}};
-    std::visit(SolidWriter{block, most, solid, note}, item.shape);
+    std::visit(SolidWriter{item.X_BS, block, most, solid, note}, item.shape);
     solids.push_back(std::move(solid));
   }
   return solids;
 }
 
-Json describe_contact_points(const Model& model, const Run& run) {
-  const std::vector<ContactPoint> points = find_points(model, run.point_names);
+Json describe_contact_points(const std::vector<Collider>& colliders) {
   Json out = Json::array();
-  for (size_t k = 0; k < run.point_names.size(); ++k) {
-    Json point = {{"name", run.point_names[k]}};
-    if (!points.empty()) {
-      point["body"] = points[k].body.value();
-      point["position"] = to_json(points[k].p_B);
-    }
-    out.push_back(std::move(point));
-  }
+  for (const Collider& collider : colliders)
+    if (!is_ground(collider))
+      out.push_back({{"name", collider.name}, {"body", collider.body.value()}, {"position", to_json(collider.X_BS.p)}});
   return out;
 }
 
 Json add_contact_frames(const Run& run, const std::vector<size_t>& rows, ArrayBlock& block) {
   std::vector<std::uint32_t> first = {0}, point, solid;
   std::vector<float> position, force, depth;
+  const std::vector<std::uint32_t> numbers = numbers_on_page(run.colliders);
   for (const size_t row : rows) {
     for (size_t i = run.first_contact[row]; i < run.first_contact[row + 1]; ++i) {
       const Contact& contact = run.contacts[i];
-      point.push_back(static_cast<std::uint32_t>(contact.point));
-      solid.push_back(static_cast<std::uint32_t>(contact.solid));
+      point.push_back(numbers[static_cast<size_t>(contact.a)]);
+      solid.push_back(numbers[static_cast<size_t>(contact.b)]);
       for (int k = 0; k < 3; ++k) position.push_back(static_cast<float>(contact.position(k)));
       for (int k = 0; k < 3; ++k) force.push_back(static_cast<float>(contact.force(k)));
       depth.push_back(static_cast<float>(contact.depth));
@@ -155,10 +148,9 @@ BaseMotion base_motion(const Model& model, const Run& run, const std::vector<siz
   const Joint& joint = model.joints()[0];
   if (joint.type != JointType::floating && joint.type != JointType::planar) return base;
   base.exists = true;
-  const auto nq = static_cast<size_t>(model.nq());
   double start = 0;
   for (const size_t row : rows) {
-    const Eigen::VectorXd q = Eigen::Map<const Eigen::VectorXd>(run.q.data() + row * nq, model.nq());
+    const Eigen::VectorXd q = run.q.row(row);
     const Pose X_WB = body_poses(model, q)[0];
     if (base.height.empty()) start = X_WB.p.x();
     base.height.push_back(static_cast<float>(X_WB.p.z()));

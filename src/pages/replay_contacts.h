@@ -10,10 +10,10 @@
 namespace scree {
 
 // Height fields are sampled more coarsely when all together take more than `most_bytes`; `note` then says so.
-nlohmann::json describe_environment(const Environment& environment, ArrayBlock& block, size_t most_bytes,
+nlohmann::json describe_environment(const std::vector<Collider>& colliders, ArrayBlock& block, size_t most_bytes,
                                     std::string& note);
-// Name, and the place on its body where the model has a point of that name.
-nlohmann::json describe_contact_points(const Model& model, const Run& run);
+// Name, body and place of the colliders of bodies.
+nlohmann::json describe_contact_points(const std::vector<Collider>& colliders);
 nlohmann::json add_contact_frames(const Run& run, const std::vector<size_t>& rows, ArrayBlock& block);
 size_t contact_frame_bytes(const Run& run);  // [byte] of the frame with most contacts
 

@@ -25,18 +25,19 @@ Json to_json(const Vec3& a) { return {a.x(), a.y(), a.z()}; }
 // `place` begins every message.
 void check_run(const Model& model, const Run& run, const std::string& place) {
   const size_t rows = run.rows();
-  const auto expect = [&](const char* name, size_t size, size_t columns) {
-    if (size != rows * columns)
-      throw InputError(fmt::format("{}: {} has {} values, expected {} rows of {}", place, name, size, rows, columns));
+  const auto expect = [&](const char* name, size_t size) {
+    if (size != rows) throw InputError(fmt::format("{}: {} has {} values, expected {}", place, name, size, rows));
   };
   if (rows == 0) throw InputError(fmt::format("{}: the run has no rows, expected at least one", place));
-  expect("q", run.q.size(), static_cast<size_t>(model.nq()));
-  expect("kinetic energy", run.kinetic_energy.size(), 1);
-  expect("potential energy", run.potential_energy.size(), 1);
-  expect("residual", run.residual.size(), 1);
-  expect("iterations", run.iterations.size(), 1);
-  expect("substeps", run.substeps.size(), 1);
-  expect("rejected", run.rejected.size(), 1);
+  if (!run.q.has_shape(rows, static_cast<size_t>(model.nq())))
+    throw InputError(
+        fmt::format("{}: q is {} x {}, expected {} x {}", place, run.q.rows(), run.q.columns(), rows, model.nq()));
+  expect("kinetic energy", run.kinetic_energy.size());
+  expect("potential energy", run.potential_energy.size());
+  expect("residual", run.residual.size());
+  expect("iterations", run.iterations.size());
+  expect("substeps", run.substeps.size());
+  expect("rejected", run.rejected.size());
   if (const auto problem = find_contact_problem(run))
     throw InputError(fmt::format("{}: {}: {}", place, problem->path, problem->what));
   if (const auto problem = find_event_problem(run, model.nv()))
@@ -45,10 +46,10 @@ void check_run(const Model& model, const Run& run, const std::string& place) {
     if (!std::isfinite(run.time[r]) || (r > 0 && run.time[r] <= run.time[r - 1]))
       throw InputError(
           fmt::format("{}: time of row {} is {}, expected finite and increasing times", place, r, run.time[r]));
-  for (size_t i = 0; i < run.q.size(); ++i)
-    if (!std::isfinite(run.q[i]))
-      throw InputError(fmt::format("{}: q of row {} is {}, expected finite numbers", place,
-                                   i / static_cast<size_t>(model.nq()), run.q[i]));
+  for (size_t r = 0; r < rows; ++r)
+    for (const double x : run.q.row(r))
+      if (!std::isfinite(x))
+        throw InputError(fmt::format("{}: q of row {} is {}, expected finite numbers", place, r, x));
 }
 
 Json describe_bodies(const Model& model) {
@@ -119,6 +120,7 @@ struct ShapeWriter {
   void operator()(const Capsule& c) const { round(c.radius, c.length); }
   void operator()(const Cylinder& c) const { round(c.radius, c.length); }
   void operator()(const Plane&) const {}
+  void operator()(const std::shared_ptr<const HeightField>&) const {}  // no model has one
   void operator()(const Mesh& m) const {
     shape["mesh"] = table.index(m);
     shape["scale"] = to_json(m.scale);
@@ -165,9 +167,7 @@ Json add_frames(const Model& model, const Run& run, const RowSelection& kept, Ar
   poses.reserve(kept.rows.size() * model.bodies().size() * 7);
   for (size_t r : kept.rows) {
     time.push_back(run.time[r]);
-    const Eigen::VectorXd q =
-        Eigen::Map<const Eigen::VectorXd>(run.q.data() + r * static_cast<size_t>(model.nq()), model.nq());
-    for (const Pose& X_WB : body_poses(model, q)) {
+    for (const Pose& X_WB : body_poses(model, run.q.row(r))) {
       const Quat quaternion = Quat(X_WB.R).normalized();
       for (int k = 0; k < 3; ++k) poses.push_back(static_cast<float>(X_WB.p(k)));
       for (int k = 0; k < 4; ++k) poses.push_back(static_cast<float>(quaternion.coeffs()(k)));
@@ -202,10 +202,9 @@ Json add_series(const Model& model, const Run& run, const RowSelection& kept, Ar
                  {"substeps", largest(run.substeps)},
                  {"rejected", largest(run.rejected)},
                  {"positions", Json::array()}};
-  const size_t nq = static_cast<size_t>(model.nq());
-  for (size_t k = 0; k < nq; ++k) {
+  for (size_t k = 0; k < run.q.columns(); ++k) {
     std::vector<float> column;
-    for (size_t r : kept.rows) column.push_back(static_cast<float>(run.q[r * nq + k]));
+    for (size_t r : kept.rows) column.push_back(static_cast<float>(run.q(r, k)));
     series["positions"].push_back(block.add(column));
   }
   if (!has_contact(run)) return series;
@@ -321,8 +320,8 @@ Json replay_data(const Model& model, const Run& run, const Ghost* ghost) {
   data["note"] = table.note();
   if (has_contact(run)) {
     std::string note = table.note();
-    data["environment"] = describe_environment(run.environment, block, kReplayBytes / 8, note);
-    data["contact_points"] = describe_contact_points(model, run);
+    data["environment"] = describe_environment(run.colliders, block, kReplayBytes / 8, note);
+    data["contact_points"] = describe_contact_points(run.colliders);
     data["note"] = note;
   }
   if (!run.events.empty()) data["events"] = describe_events(run, block);

@@ -12,10 +12,11 @@ namespace {
 using Json = nlohmann::json;
 
 Json describe_contact(const Run& run, const EventContact& contact) {
-  const std::string& solid = run.environment.solids()[static_cast<size_t>(contact.solid)].name;
+  const auto& colliders = run.colliders;
+  const std::string& solid = colliders[static_cast<size_t>(contact.b)].name;
   const double normal = contact.normal.dot(contact.impulse);
-  return {{"point", run.point_names[static_cast<size_t>(contact.point)]},
-          {"solid", solid.empty() ? fmt::format("solid {}", contact.solid) : solid},
+  return {{"point", colliders[static_cast<size_t>(contact.a)].name},
+          {"solid", solid.empty() ? fmt::format("collider {}", contact.b) : solid},
           {"normal", normal},
           {"tangential", (contact.impulse - normal * contact.normal).norm()}};
 }

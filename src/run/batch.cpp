@@ -57,7 +57,7 @@ int batch_lanes(const BatchOptions& options) { return options.lanes > 0 ? option
 int batch_threads(const BatchOptions& options) { return thread_count(options.threads); }
 
 struct BatchSimulation::Impl {
-  Impl(Model m, ContactWorld w, BatchOptions o)
+  Impl(Model m, World w, BatchOptions o)
       : model(std::move(m)),
         world(std::move(w)),
         options(std::move(o)),
@@ -66,7 +66,7 @@ struct BatchSimulation::Impl {
     update_setup(options.step, world, setup);
   }
   Model model;
-  ContactWorld world;
+  World world;
   BatchOptions options;
   LaneSetup setup;
   Schedule schedule;
@@ -80,7 +80,7 @@ struct BatchSimulation::Impl {
   }
   Trajectory rest() const {
     const State state = make_state(model);
-    return {state.q, state.v, Control(model), world.smooth};
+    return {state.q, state.v, Control(model), world.surface.friction, world.smooth};
   }
   class Worker;
 };
@@ -111,7 +111,7 @@ class BatchSimulation::Impl::Worker final : public ModelLaneHost {
 
  private:
   struct Slot {
-    explicit Slot(const Model& model) : trajectory{{}, {}, Control(model), {}}, moving(model) {}
+    explicit Slot(const Model& model) : trajectory{{}, {}, Control(model), 0, {}}, moving(model) {}
     bool used = false;
     size_t index = 0, step = 0;
     Trajectory trajectory;
@@ -141,8 +141,7 @@ class BatchSimulation::Impl::Worker final : public ModelLaneHost {
                control.kp.data(),
                control.kd.data(),
                control.torque.data(),
-               smooth_coefficients(model_, slot.trajectory.smooth, world_.points.size(),
-                                   batch_.options.step.gravity.norm())};
+               smooth_coefficients(model_, world_, slot.trajectory.friction, slot.trajectory.smooth)};
       return true;
     }
     return false;
@@ -157,6 +156,7 @@ class BatchSimulation::Impl::Worker final : public ModelLaneHost {
     try {
       slot.state = make_state(model_, trajectory.q, trajectory.v);
       trajectory.control.validate(model_);
+      Surface{.friction = trajectory.friction}.validate();
       trajectory.smooth.validate();
       const SmoothContactOptions& common = world_.smooth;
       if (trajectory.smooth.normal_exponent != common.normal_exponent ||
@@ -166,24 +166,23 @@ class BatchSimulation::Impl::Worker final : public ModelLaneHost {
       contacts_.set_position(slot.state.q);
       if (const int pair = contacts_.deepest(); pair >= 0 && !(-contacts_.gap(pair) <= batch_.options.max_penetration))
         throw InputError(fmt::format("point {} starts {:.6g} m in the ground, expected at most {:.6g} m",
-                                     contacts_.pairs().point(pair).name, -contacts_.gap(pair),
+                                     contacts_.pairs().a(pair).name, -contacts_.gap(pair),
                                      batch_.options.max_penetration));
     } catch (const InputError& error) {
       result.failure = error.what();
       return false;
     }
-    const size_t rows = batch_.recorded_rows();
-    result.q.reserve(rows * static_cast<size_t>(model_.nq()));
-    result.v.reserve(rows * static_cast<size_t>(model_.nv()));
+    result.q = Table(0, static_cast<size_t>(model_.nq()));
+    result.v = Table(0, static_cast<size_t>(model_.nv()));
+    result.q.reserve(batch_.recorded_rows());
+    result.v.reserve(batch_.recorded_rows());
     if (batch_.options.rows_every > 0) record(slot);
     return true;
   }
 
   static void record(Slot& slot) {
-    TrajectoryResult& result = slot.result;
-    result.q.insert(result.q.end(), slot.state.q.begin(), slot.state.q.end());
-    result.v.insert(result.v.end(), slot.state.v.begin(), slot.state.v.end());
-    ++result.rows;
+    slot.result.q.append(slot.state.q);
+    slot.result.v.append(slot.state.v);
   }
 
   double step_length(int id, double& time) override {
@@ -257,9 +256,9 @@ class BatchSimulation::Impl::Worker final : public ModelLaneHost {
   std::unique_ptr<LaneMachine> machine_;
 };
 
-BatchSimulation::BatchSimulation(Model model, ContactWorld world, BatchOptions options) {
+BatchSimulation::BatchSimulation(Model model, World world, BatchOptions options) {
   options.validate();
-  world.smooth.validate();
+  world.validate(model);
   impl_ = std::make_unique<Impl>(std::move(model), std::move(world), std::move(options));
 }
 BatchSimulation::~BatchSimulation() = default;

@@ -182,20 +182,19 @@ class BatchRun {
   }
 
   void store(size_t index, TrajectoryResult& result, BatchTable& table) {
-    const size_t i = index - table.first, nq = shape_.nq, nv = shape_.nv;
+    const size_t i = index - table.first;
     // Rows at their times only: where a trajectory failed between two of them is in /final.
     const int every = batch_.options().rows_every;
-    size_t rows = result.status == TrajectoryStatus::complete ? result.rows : 0;
+    size_t rows = result.status == TrajectoryStatus::complete ? result.rows() : 0;
     if (result.status == TrajectoryStatus::step_failed && every > 0)
       rows = 1 + static_cast<size_t>(result.steps / every);
-    const auto put = [](const double* from, size_t count, std::vector<double>& to, size_t at) {
-      std::copy(from, from + count, to.begin() + static_cast<std::ptrdiff_t>(at));
-    };
-    put(result.q.data(), rows * nq, table.q, i * shape_.rows * nq);
-    put(result.v.data(), rows * nv, table.v, i * shape_.rows * nv);
-    if (result.rows > 0) {
-      put(result.q.data() + (result.rows - 1) * nq, nq, table.final_q, i * nq);
-      put(result.v.data() + (result.rows - 1) * nv, nv, table.final_v, i * nv);
+    for (size_t row = 0; row < rows; ++row) {
+      table.q.row(i, row) = result.q.row(row);
+      table.v.row(i, row) = result.v.row(row);
+    }
+    if (result.rows() > 0) {
+      table.final_q.row(i) = result.q.row(result.rows() - 1);
+      table.final_v.row(i) = result.v.row(result.rows() - 1);
     }
     table.status[i] = result.status;
     table.failure[i] = result.failure;
@@ -212,12 +211,12 @@ class BatchRun {
 
     Trajectory start = batch_.trajectory();
     make_trajectory(scene_, summary_.seed, index, start);
-    put(start.q.data(), nq, table.initial_q, i * nq);
-    put(start.v.data(), nv, table.initial_v, i * nv);
+    table.initial_q.row(i) = start.q;
+    table.initial_v.row(i) = start.v;
     for (const BatchParameter& parameter : batch_parameters())
       if (scene_.batch.*parameter.range)
-        table.parameters[parameter.name][i] =
-            batch_parameter(parameter, scene_.batch, scene_.world.smooth, summary_.seed, index);
+        table.parameters[parameter.name][i] = batch_parameter(parameter, scene_.batch, scene_.world.surface.friction,
+                                                              scene_.world.smooth, summary_.seed, index);
   }
 
   void write_chunk(size_t k, BatchTable& table) {
@@ -241,7 +240,7 @@ class BatchRun {
     AtomicFile joined(target_);
     hdf5::Writer out(joined.temporary(), target_.string());
     write_batch_header(out, header, &scene_.model);
-    if (!scene_.world.environment.solids().empty()) write_environment(out, scene_.world.environment);
+    if (scene_.world.has_contact()) write_colliders(out, scene_.world.colliders);
     create_columns(out, shape_, header.count, failure_length_);
     for (size_t k = 0; k < summary_.chunks; ++k) {
       const hdf5::Reader in(folder_->chunk(k));

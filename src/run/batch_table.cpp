@@ -13,9 +13,11 @@
 namespace scree {
 namespace {
 
-constexpr int kBatchVersion = 1;
+constexpr int kBatchVersion = 2;  // 1: without /colliders
 
-template <auto Member> void* column_data(BatchTable& table, const std::string&) { return (table.*Member).data(); }
+void* first_number(TableStack& stack) { return stack.data(0); }
+template <class Column> void* first_number(Column& column) { return column.data(); }
+template <auto Member> void* column_data(BatchTable& table, const std::string&) { return first_number(table.*Member); }
 void* parameter_data(BatchTable& table, const std::string& name) { return table.parameters.at(name).data(); }
 
 const char* parameter_units(const std::string& name) {
@@ -65,10 +67,10 @@ void resize(BatchTable& table, const BatchShape& shape, size_t count) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   table.status.assign(count, TrajectoryStatus::invalid);
   table.failure.assign(count, {});
-  table.q.assign(count * shape.rows * shape.nq, nan);
-  table.v.assign(count * shape.rows * shape.nv, nan);
-  for (auto* column : {&table.initial_q, &table.final_q}) column->assign(count * shape.nq, nan);
-  for (auto* column : {&table.initial_v, &table.final_v}) column->assign(count * shape.nv, nan);
+  table.q = TableStack(count, shape.rows, shape.nq, nan);
+  table.v = TableStack(count, shape.rows, shape.nv, nan);
+  table.initial_q = table.final_q = Table(count, shape.nq, nan);
+  table.initial_v = table.final_v = Table(count, shape.nv, nan);
   for (auto* column : {&table.end_time, &table.residual, &table.penetration}) column->assign(count, 0);
   for (auto* column :
        {&table.steps, &table.substeps, &table.rejected, &table.iterations, &table.damped, &table.stationary})

@@ -26,7 +26,7 @@ class Search {
     if (drag_)
       scene_.world.smooth.drag = coefficient;
     else
-      scene_.world.smooth.friction = coefficient;
+      scene_.world.surface.friction = coefficient;
     const Run run = run_scene(scene_, [&](double, double) { return !go_on_ || go_on_(); });
     ++report_.runs;
     report_.value = coefficient;
@@ -65,13 +65,12 @@ void CalibrationOptions::validate() const {
 }
 
 double sliding_distance(const Scene& scene, const Run& run) {
-  const Eigen::Index nq = scene.model.nq();
   Dynamics dynamics(scene.model);
   const auto centre = [&](size_t row) {
-    dynamics.set_position(Eigen::Map<const Eigen::VectorXd>(run.q.data() + row * static_cast<size_t>(nq), nq));
+    dynamics.set_position(run.q.row(row));
     return dynamics.center_of_mass();
   };
-  const Vec3 moved = centre(run.rows() - 1) - centre(0), gravity = scene.options.gravity;
+  const Vec3 moved = centre(run.rows() - 1) - centre(0), gravity = scene.world.gravity;
   const Vec3 up = gravity.norm() > 0 ? Vec3(-gravity.normalized()) : Vec3::UnitZ();
   return (moved - up.dot(moved) * up).norm();
 }
@@ -84,14 +83,13 @@ CalibrationReport calibrate(const Scene& scene, const CalibrationOptions& option
     throw InputError(
         fmt::format("calibration: integrator \"{}\" has no coefficient to find, expected one of: {}", row.name,
                     names_of_integrators([](const auto& other) { return other.contact == ContactKind::smooth; })));
-  if (scene.world.pair_count() == 0) throw InputError("calibration: the scene has no contact, expected an environment");
+  if (scene.world.pair_count() == 0) throw InputError("calibration: nothing in the scene can touch, expected [[environment]]");
 
   CalibrationReport report;
   report.parameter = drag ? "drag" : "friction";
   SmoothContactOptions usual = scene.world.smooth;
   usual.drag.reset();
-  const double middle =
-      smooth_coefficients(scene.model, usual, scene.world.points.size(), scene.options.gravity.norm()).drag;
+  const double middle = smooth_coefficients(scene.model, scene.world, scene.world.surface.friction, usual).drag;
   report.lowest = options.lowest > 0 ? options.lowest : drag ? 1e-6 * middle : 1e-3;
   report.highest = options.highest > 0 ? options.highest : drag ? 1e4 * middle : 100;
   if (!(report.lowest < report.highest))

@@ -33,12 +33,7 @@ constexpr ImpactStatus kStatuses[] = {ImpactStatus::resolved, ImpactStatus::budg
 
 // One problem of event k, contact i of all.
 std::optional<RunProblem> contact_problem(const Run& run, const EventContact& contact, size_t i) {
-  const auto index = [&](const char* path, int found, size_t count) -> std::optional<RunProblem> {
-    if (found >= 0 && static_cast<size_t>(found) < count) return std::nullopt;
-    return RunProblem{path, fmt::format("row {} holds {}, expected 0 to {}", i, found, static_cast<long>(count) - 1)};
-  };
-  if (auto problem = index("/events/contacts/point", contact.point, run.point_names.size())) return problem;
-  if (auto problem = index("/events/contacts/solid", contact.solid, run.environment.solids().size())) return problem;
+  if (auto problem = find_pair_problem(run, "/events/contacts", i, contact.a, contact.b)) return problem;
   for (const ContactVector& column : kContactVectors)
     if (!(contact.*column.data).allFinite()) return RunProblem{column.path, fmt::format("row {} is not finite", i)};
   if (!(std::abs(contact.normal.norm() - 1) <= kUnitSlack))
@@ -100,7 +95,7 @@ void write_events(hdf5::Writer& out, const Run& run, int nv) {
   if (run.events.empty()) return;
   std::vector<std::string> kind, law, status;
   std::vector<double> time, steps, energy_before, energy_after, bounces_end, cap, v_before, v_after;
-  std::vector<int> row, certified, first = {0}, point, solid;
+  std::vector<int> row, certified, first = {0}, a, b;
   const auto add_velocity = [&](const Event& event, const Eigen::VectorXd& v, std::vector<double>& column) {
     for (Eigen::Index i = 0; i < nv; ++i) column.push_back(is_impact(event.kind) && v.size() > 0 ? v(i) : kNone);
   };
@@ -121,12 +116,12 @@ void write_events(hdf5::Writer& out, const Run& run, int nv) {
     add_velocity(event, event.v_before, v_before);
     add_velocity(event, event.v_after, v_after);
     for (const EventContact& contact : event.contacts) {
-      point.push_back(contact.point);
-      solid.push_back(contact.solid);
+      a.push_back(contact.a);
+      b.push_back(contact.b);
     }
-    first.push_back(static_cast<int>(point.size()));
+    first.push_back(static_cast<int>(a.size()));
   }
-  const std::uint64_t count = run.events.size(), contacts = point.size(), dofs = static_cast<std::uint64_t>(nv);
+  const std::uint64_t count = run.events.size(), contacts = a.size(), dofs = static_cast<std::uint64_t>(nv);
   out.group("/events");
   out.numbers("/events/time", time, {count}, "s");
   out.integers("/events/row", row, {count}, "1");
@@ -143,8 +138,8 @@ void write_events(hdf5::Writer& out, const Run& run, int nv) {
   out.numbers("/events/v_after", v_after, {count, dofs}, "m/s, rad/s");
   out.integers("/events/first_contact", first, {count + 1}, "1");
   out.group("/events/contacts");
-  out.integers("/events/contacts/point", point, {contacts}, "1");
-  out.integers("/events/contacts/solid", solid, {contacts}, "1");
+  out.integers("/events/contacts/a", a, {contacts}, "1");
+  out.integers("/events/contacts/b", b, {contacts}, "1");
   for (const ContactVector& column : kContactVectors) {
     std::vector<double> values;
     for (const Event& event : run.events)
@@ -169,9 +164,9 @@ void read_events(const hdf5::Reader& in, int nv, Run& run) {
   const std::vector<int> row = in.integers("/events/row", {count}),
                          certified = in.integers("/events/certified", {count}),
                          first = in.integers("/events/first_contact", {count + 1});
-  const std::uint64_t contacts = in.length("/events/contacts/point");
-  const std::vector<int> point = in.integers("/events/contacts/point", {contacts}),
-                         solid = in.integers("/events/contacts/solid", {contacts});
+  const std::uint64_t contacts = in.length("/events/contacts/a");
+  const std::vector<int> a = in.integers("/events/contacts/a", {contacts}),
+                         b = in.integers("/events/contacts/b", {contacts});
   std::vector<std::vector<double>> vectors;
   for (const ContactVector& column : kContactVectors) vectors.push_back(in.numbers(column.path, {contacts, 3}));
   if (first.front() != 0 || static_cast<std::uint64_t>(first.back()) != contacts ||
@@ -227,8 +222,8 @@ void read_events(const hdf5::Reader& in, int nv, Run& run) {
     for (int i = first[k]; i < first[k + 1]; ++i) {
       const size_t at = static_cast<size_t>(i);
       EventContact contact;
-      contact.point = point[at];
-      contact.solid = solid[at];
+      contact.a = a[at];
+      contact.b = b[at];
       for (size_t c = 0; c < std::size(kContactVectors); ++c)
         contact.*kContactVectors[c].data = Vec3(vectors[c].data() + 3 * at);
       event.contacts.push_back(contact);

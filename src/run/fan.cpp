@@ -17,6 +17,7 @@
 #include "run/fan_chunks.h"
 #include "run/fan_statistics.h"
 #include "run/identity.h"
+#include "run/scene_simulation.h"
 #include "run/schedule.h"
 #include "scree/error.h"
 
@@ -34,13 +35,13 @@ std::vector<std::string> coordinate_names(const Model& model) {
 }
 
 // Of the contacts of an impact; a point that touches two solids is named with them.
-std::vector<std::string> contact_names(const ContactWorld& world, const Event& event) {
+std::vector<std::string> contact_names(const World& world, const Event& event) {
   std::vector<std::string> names;
   for (const EventContact& contact : event.contacts) {
-    const auto same = [&](const EventContact& other) { return other.point == contact.point; };
-    std::string name = world.points[static_cast<size_t>(contact.point)].name;
+    const auto same = [&](const EventContact& other) { return other.a == contact.a; };
+    std::string name = world.colliders[static_cast<size_t>(contact.a)].name;
     if (std::count_if(event.contacts.begin(), event.contacts.end(), same) > 1)
-      name += " on " + world.environment.solids()[static_cast<size_t>(contact.solid)].name;
+      name += " on " + world.colliders[static_cast<size_t>(contact.b)].name;
     names.push_back(std::move(name));
   }
   return names;
@@ -58,31 +59,31 @@ OutcomeOptions draw_options(const FanOptions& options) {
 // Steps a state from row to row. One for each thread.
 class Stepper {
  public:
-  Stepper(const Scene& scene, const FanOptions& options)
+  Stepper(const Scene& scene, const FanOptions& options, const State& start)
       : scene_(scene),
         seed_(options.seed),
         sampling_(draw_options(options)),
-        step_(scene.options),
         schedule_(scene.options.dt, scene.duration),
-        workspace_(scene.model, scene.world) {
-    workspace_.set_impact_resolver([this](const ImpactProblem& problem) { return resolve(problem); });
+        simulation_(scene_simulation(scene, start)) {
+    simulation_.set_impact_resolver([this](const ImpactProblem& problem) { return resolve(problem); });
   }
 
   bool met_impact = false;  // before start_branch(): impacts are left to the branches
 
-  void start_branch(long index) {
+  void start_branch(long index, const State& state) {
     branch_ = index;
     impacts_ = 0;
+    simulation_.set_state(state);
   }
+  const State& state() const { return simulation_.state(); }
 
   // From row - 1 to row. False: the step failed, and the branch says why.
-  bool advance(size_t row, State& state, FanBranch& branch) {
-    step_.dt = schedule_.step(row);
+  bool advance(size_t row, FanBranch& branch) {
     modes_.clear();
     note_.clear();
     StepReport report;
     try {
-      report = step(scene_.model, scene_.control, step_, state, workspace_);
+      report = simulation_.step(schedule_.step(row));
     } catch (const InputError& error) {
       if (row == 1) throw;  // the scene starts in the ground
       report.reason = error.what();
@@ -93,8 +94,8 @@ class Stepper {
                                    note_.empty() ? report.reason : note_);
       return false;
     }
-    state.time = schedule_.time(row);  // k dt, not a sum that drifts
-    branch.end_time = state.time;
+    simulation_.set_time(schedule_.time(row));  // k dt, not a sum that drifts
+    branch.end_time = schedule_.time(row);
     branch.penetration = std::max(branch.penetration, report.penetration);
     branch.final_energy = report.kinetic_energy + report.potential_energy;
     keep_impacts(branch);
@@ -129,7 +130,7 @@ class Stepper {
   // Impacts come in the order in which they were resolved.
   void keep_impacts(FanBranch& branch) {
     size_t number = 0;
-    for (const Event& event : workspace_.events()) {
+    for (const Event& event : simulation_.events()) {
       if (!is_impact(event.kind)) continue;
       FanImpact impact;
       impact.time = event.time;
@@ -148,9 +149,8 @@ class Stepper {
   const Scene& scene_;
   std::uint64_t seed_;
   OutcomeOptions sampling_;
-  StepOptions step_;
   Schedule schedule_;
-  StepWorkspace workspace_;
+  Simulation simulation_;
   long branch_ = -1, impacts_ = 0;               // impacts of the branch so far
   std::vector<std::vector<ContactMode>> modes_;  // of the impacts of this step
   std::string note_;                             // why an impact of this step has no outcome
@@ -166,8 +166,6 @@ class FanRun {
         progress_(progress),
         chunk_(fan_chunk_size(scene, options)),
         schedule_(scene.options.dt, scene.duration),
-        nq_(static_cast<size_t>(scene.model.nq())),
-        nv_(static_cast<size_t>(scene.model.nv())),
         state_(make_state(scene.model, scene.q0, scene.v0)) {}
 
   Fan run() {
@@ -177,8 +175,9 @@ class FanRun {
     fan_.coordinates = coordinate_names(scene_.model);
     for (size_t row = 0; row <= schedule_.steps; ++row) fan_.time.push_back(schedule_.time(row));
     const size_t branches = static_cast<size_t>(options_.branches), rows = fan_.rows();
-    fan_.q.assign(branches * rows * nq_, std::numeric_limits<double>::quiet_NaN());
-    fan_.v.assign(branches * rows * nv_, std::numeric_limits<double>::quiet_NaN());
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    fan_.q = TableStack(branches, rows, static_cast<size_t>(scene_.model.nq()), nan);
+    fan_.v = TableStack(branches, rows, static_cast<size_t>(scene_.model.nv()), nan);
     fan_.branches.resize(branches);
     ended_.assign(branches, 0);
     fan_.identity = fan_settings(scene_, options_, chunk_);
@@ -194,23 +193,21 @@ class FanRun {
 
  private:
   void record(size_t branch, size_t row, const State& state) {
-    const size_t entry = branch * fan_.rows() + row;
-    std::copy(state.q.begin(), state.q.end(), fan_.q.begin() + static_cast<std::ptrdiff_t>(entry * nq_));
-    std::copy(state.v.begin(), state.v.end(), fan_.v.begin() + static_cast<std::ptrdiff_t>(entry * nv_));
+    fan_.q.row(branch, row) = state.q;
+    fan_.v.row(branch, row) = state.v;
   }
 
   // What all branches share, as rows of branch 0: up to the step of the first impact, or to a step that fails.
   void run_trunk() {
-    Stepper stepper(scene_, options_);
+    Stepper stepper(scene_, options_, state_);
     record(0, 0, state_);
     while (trunk_ < schedule_.steps && !stopped_) {
-      State next = state_;
       FanBranch common = common_;
-      const bool done = stepper.advance(trunk_ + 1, next, common);
+      const bool done = stepper.advance(trunk_ + 1, common);
       if (stepper.met_impact) return;
       common_ = common;
       if (!done) return;
-      state_ = next;
+      state_ = stepper.state();
       record(0, ++trunk_, state_);
       tell(0);
     }
@@ -219,7 +216,7 @@ class FanRun {
   void run_branches() {
     std::atomic<long> next = 0;
     in_parallel(options_.threads, [&] {
-      Stepper stepper(scene_, options_);
+      Stepper stepper(scene_, options_, state_);
       for (long b = next++; b < options_.branches && !stopped_; b = next++)
         if (!ended_[static_cast<size_t>(b)]) run_branch(stepper, b);
     });
@@ -230,14 +227,13 @@ class FanRun {
     FanBranch branch = common_;
     branch.index = index;
     copy_trunk(b);
-    State state = state_;
-    stepper.start_branch(index);
+    stepper.start_branch(index, state_);
     for (size_t row = trunk_ + 1; row <= schedule_.steps && branch.status == RunStatus::complete; ++row) {
-      if (!stepper.advance(row, state, branch)) break;
-      record(b, row, state);
+      if (!stepper.advance(row, branch)) break;
+      record(b, row, stepper.state());
       if (!check()) return;
     }
-    branch.final_state_hash = state_hash(state);
+    branch.final_state_hash = state_hash(stepper.state());
     fan_.branches[b] = std::move(branch);
     ended_[b] = 1;
     keep_chunk(b / chunk_);
@@ -270,12 +266,8 @@ class FanRun {
 
   void copy_trunk(size_t b) {
     if (b == 0) return;
-    const auto copy = [&](std::vector<double>& data, size_t columns) {
-      std::copy_n(data.begin(), (trunk_ + 1) * columns,
-                  data.begin() + static_cast<std::ptrdiff_t>(b * fan_.rows() * columns));
-    };
-    copy(fan_.q, nq_);
-    copy(fan_.v, nv_);
+    fan_.q.copy_rows(trunk_ + 1, 0, b);
+    fan_.v.copy_rows(trunk_ + 1, 0, b);
   }
 
   // Between rows; other threads do not wait for whoever asks.
@@ -296,23 +288,18 @@ class FanRun {
   void keep_ended() {
     fan_.interrupted = true;
     size_t kept = 0;
-    const auto move = [&](std::vector<double>& data, size_t columns, size_t from) {
-      const size_t size = fan_.rows() * columns;
-      std::copy_n(data.begin() + static_cast<std::ptrdiff_t>(from * size), size,
-                  data.begin() + static_cast<std::ptrdiff_t>(kept * size));
-    };
     for (size_t b = 0; b < ended_.size(); ++b) {
       if (!ended_[b]) continue;
       if (b > kept) {
-        move(fan_.q, nq_, b);
-        move(fan_.v, nv_, b);
+        fan_.q.copy_rows(fan_.rows(), b, kept);
+        fan_.v.copy_rows(fan_.rows(), b, kept);
         fan_.branches[kept] = std::move(fan_.branches[b]);
       }
       ++kept;
     }
     fan_.branches.resize(kept);
-    fan_.q.resize(kept * fan_.rows() * nq_);
-    fan_.v.resize(kept * fan_.rows() * nv_);
+    fan_.q.keep(kept);
+    fan_.v.keep(kept);
   }
 
   const Scene& scene_;
@@ -321,9 +308,9 @@ class FanRun {
   const std::function<bool(long, long)>& progress_;
   size_t chunk_;  // branches
   Schedule schedule_;
-  size_t nq_, nv_, trunk_ = 0;  // last row all branches share
-  State state_;                 // at that row
-  FanBranch common_;            // up to there
+  size_t trunk_ = 0;  // last row all branches share
+  State state_;       // at that row
+  FanBranch common_;  // up to there
   Fan fan_;
   std::vector<char> ended_;
   std::vector<long> missing_;  // branches of every chunk that have not ended
@@ -343,7 +330,7 @@ void FanOptions::validate(const Scene& scene) const {
     throw InputError(fmt::format("fan: integrator \"{}\" knows no impacts, expected \"event\" (step.integrator)",
                                  integrator_name(scene.options.integrator)));
   if (scene.world.pair_count() == 0)
-    throw InputError("fan: the scene has no ground, expected an environment to collide with");
+    throw InputError("fan: nothing in the scene can touch, expected [[environment]]");
   if (scene.output > 0) throw InputError("fan: the scene's step follows from its accuracy, expected steps of dt");
   const auto check = [](bool good, const char* field, auto value, const std::string& expected) {
     if (!good) throw InputError(fmt::format("fan: {} is {}, expected {}", field, value, expected));
@@ -371,7 +358,7 @@ Fan run_fan(const Scene& scene, const FanOptions& options, const ChunkFolder* fo
             const std::function<bool(long, long)>& progress) {
   scene.options.validate();
   scene.control.validate(scene.model);
-  scene.world.event.validate();
+  scene.world.validate(scene.model);
   options.validate(scene);
   FanOptions resolved = options;
   resolved.threads = thread_count(options.threads);

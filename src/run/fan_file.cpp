@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kFanVersion = 1;
+constexpr int kFanVersion = 2;  // 1: without /colliders
 constexpr const char* kVelocityUnits = "m/s, rad/s";
 
 // Texts that repeat are stored once, in the order in which they come.
@@ -207,8 +207,8 @@ void write_fan_chunk(const ChunkFolder& folder, size_t k, const ChunkFolder::Set
     out.attribute("/", "chunk", static_cast<int>(k));
     out.create("/q", hdf5::Type::float64, {count, rows, nq}, "m, rad, unit quaternions (w, x, y, z)");
     out.create("/v", hdf5::Type::float64, {count, rows, nv}, kVelocityUnits);
-    out.put("/q", 0, count, fan.q.data() + first * rows * nq);
-    out.put("/v", 0, count, fan.v.data() + first * rows * nv);
+    out.put("/q", 0, count, fan.q.data(first));
+    out.put("/v", 0, count, fan.v.data(first));
     TextTable modes;
     write_branches(out, part);
     write_impacts(out, part, nv, modes);
@@ -228,8 +228,8 @@ void read_fan_chunks(const ChunkFolder& folder, const ChunkFolder::Settings& set
     std::vector<FanBranch> branches = read_branches(in, nv);
     if (branches.size() != count)
       in.fail("/branches", fmt::format("holds {} branches, expected {}", branches.size(), count));
-    in.get("/q", hdf5::Type::float64, {count, rows, nq}, 0, count, fan.q.data() + first * rows * nq);
-    in.get("/v", hdf5::Type::float64, {count, rows, nv}, 0, count, fan.v.data() + first * rows * nv);
+    in.get("/q", hdf5::Type::float64, {count, rows, nq}, 0, count, fan.q.data(first));
+    in.get("/v", hdf5::Type::float64, {count, rows, nv}, 0, count, fan.v.data(first));
     for (size_t b = 0; b < count; ++b) {
       fan.branches[first + b] = std::move(branches[b]);
       ended[first + b] = 1;
@@ -241,9 +241,9 @@ void write_fan(const fs::path& file, const Scene& scene, const Fan& fan) {
   const std::uint64_t branches = fan.branches.size(), rows = fan.rows();
   const std::uint64_t nq = static_cast<std::uint64_t>(scene.model.nq()),
                       nv = static_cast<std::uint64_t>(scene.model.nv());
-  if (fan.q.size() != branches * rows * nq || fan.v.size() != branches * rows * nv || fan.spread.size() != rows)
+  if (!fan.q.has_shape(branches, rows, nq) || !fan.v.has_shape(branches, rows, nv) || fan.spread.size() != rows)
     throw InputError(fmt::format("fan: q, v, spread hold {}, {}, {} numbers, expected those of {} branches and {} rows",
-                                 fan.q.size(), fan.v.size(), fan.spread.size(), branches, rows));
+                                 fan.q.numbers().size(), fan.v.numbers().size(), fan.spread.size(), branches, rows));
   AtomicFile target(file);
   hdf5::Writer out(target.temporary(), file.string());
   out.attribute("/", "fan_version", kFanVersion);
@@ -260,8 +260,8 @@ void write_fan(const fs::path& file, const Scene& scene, const Fan& fan) {
       {"integrator", integrator_name(scene.options.integrator)},
       {"dt", fmt::format("{:.17g} s", scene.options.dt)},
       {"duration", fmt::format("{:.17g} s", scene.duration)},
-      {"friction", fmt::format("{:.17g}", scene.world.smooth.friction)},
-      {"restitution", fmt::format("{:.17g}", scene.world.event.restitution)},
+      {"friction", fmt::format("{:.17g}", scene.world.surface.friction)},
+      {"restitution", fmt::format("{:.17g}", scene.world.surface.restitution)},
       {"branches", fmt::format("{}", fan.options.branches)},
       {"seed", fmt::format("{}", fan.options.seed)},
       {"sampler", outcome_sampler_name(sampling.sampler)},
@@ -275,15 +275,15 @@ void write_fan(const fs::path& file, const Scene& scene, const Fan& fan) {
   out.pairs("/identity", fan.identity);
 
   out.numbers("/time", fan.time, {rows}, "s");
-  out.numbers("/q", fan.q, {branches, rows, nq}, "m, rad, unit quaternions (w, x, y, z)");
-  out.numbers("/v", fan.v, {branches, rows, nv}, kVelocityUnits);
+  out.numbers("/q", fan.q.numbers(), {branches, rows, nq}, "m, rad, unit quaternions (w, x, y, z)");
+  out.numbers("/v", fan.v.numbers(), {branches, rows, nv}, kVelocityUnits);
   out.numbers("/spread", fan.spread, {rows}, "kg^(1/2) m");
   TextTable modes;
   write_branches(out, fan);
   write_impacts(out, fan, nv, modes);
   write_clusters(out, fan, modes);
   out.strings("/modes", modes.texts(), {modes.texts().size()});
-  write_environment(out, scene.world.environment);
+  write_colliders(out, scene.world.colliders);
   write_model(out, scene.model);
   out.text("/scene", scene.text);
   out.close();

@@ -20,17 +20,6 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kParts = 1e-6;  // relative, in the metric of the mass matrix: velocities nearer are the same
 constexpr const char* kVerbs[] = {"sticks", "slides", "opens"};  // as ContactMode
 
-size_t columns(const std::vector<double>& data, const Fan& fan) {
-  const size_t entries = fan.branches.size() * fan.rows();
-  return entries > 0 ? data.size() / entries : 0;
-}
-
-Eigen::VectorXd position(const Fan& fan, size_t branch, size_t row) {
-  const size_t nq = columns(fan.q, fan);
-  return Eigen::Map<const Eigen::VectorXd>(fan.q.data() + (branch * fan.rows() + row) * nq,
-                                           static_cast<Eigen::Index>(nq));
-}
-
 }  // namespace
 
 std::string mode_text(const std::vector<std::string>& names, const std::vector<ContactMode>& modes) {
@@ -54,10 +43,9 @@ double quantile_of(std::vector<double>& values, double p) {
 }
 
 double Fan::at(size_t branch, size_t row, int coordinate) const {
-  const size_t nq = columns(q, *this), nv = columns(v, *this), c = static_cast<size_t>(coordinate);
-  assert(branch < branches.size() && row < rows() && c < nq + nv);
-  const size_t entry = branch * rows() + row;
-  return c < nq ? q[entry * nq + c] : v[entry * nv + c - nq];
+  const size_t nq = q.columns(), c = static_cast<size_t>(coordinate);
+  assert(branch < branches.size() && row < rows() && c < nq + v.columns());
+  return c < nq ? q(branch, row, c) : v(branch, row, c - nq);
 }
 
 double Fan::quantile(size_t row, int coordinate, double p) const {
@@ -69,10 +57,9 @@ double Fan::quantile(size_t row, int coordinate, double p) const {
 }
 
 size_t rows_reached(const Fan& fan, size_t branch) {
-  const size_t nq = columns(fan.q, fan), first = branch * fan.rows();
-  if (nq == 0) return fan.rows();
+  if (fan.q.columns() == 0) return fan.rows();
   size_t row = 0;
-  while (row < fan.rows() && !std::isnan(fan.q[(first + row) * nq])) ++row;
+  while (row < fan.rows() && !std::isnan(fan.q(branch, row, 0))) ++row;
   return row;
 }
 
@@ -153,7 +140,7 @@ void find_first_split(const Model& model, Fan& fan) {
       ++modes[impact.mode];
       if (!first) {
         first = &impact;
-        dynamics.set_position(position(fan, b, row_before(impact.time)));
+        dynamics.set_position(fan.q.row(b, row_before(impact.time)));
         M = dynamics.mass_matrix();
       } else {
         const Eigen::VectorXd difference = impact.v_after - first->v_after;
@@ -174,7 +161,7 @@ void find_first_split(const Model& model, Fan& fan) {
 
 // theory (17.3), about the branch nearest to the medians of all coordinates.
 void measure_spread(const Model& model, Fan& fan) {
-  const size_t branches = fan.branches.size(), nq = columns(fan.q, fan);
+  const size_t branches = fan.branches.size(), nq = fan.q.columns();
   fan.spread.assign(fan.rows(), kNaN);
   if (branches == 0 || nq == 0) return;
   std::vector<size_t> reached(branches);
@@ -187,20 +174,20 @@ void measure_spread(const Model& model, Fan& fan) {
     if (there.empty()) return;
     Eigen::VectorXd middle(static_cast<Eigen::Index>(nq));
     for (size_t c = 0; c < nq; ++c) middle(static_cast<Eigen::Index>(c)) = fan.quantile(row, static_cast<int>(c), 0.5);
-    const auto distance = [&](size_t b) { return (position(fan, b, row) - middle).squaredNorm(); };
+    const auto distance = [&](size_t b) { return (fan.q.row(b, row) - middle).squaredNorm(); };
     size_t median = there.front();
     for (const size_t b : there)
       if (distance(b) < distance(median)) median = b;
-    const Eigen::VectorXd origin = position(fan, median, row);
+    const Eigen::VectorXd origin = fan.q.row(median, row);
     dynamics.set_position(origin);
     const Eigen::MatrixXd M = dynamics.mass_matrix();
     const double n = static_cast<double>(there.size());
     // Two passes: mean, then deviations from it, so that a spread of 1e-9 is seen far from the origin, too.
     Eigen::VectorXd mean = Eigen::VectorXd::Zero(model.nv());
-    for (const size_t b : there) mean += position_difference(model, origin, position(fan, b, row)) / n;
+    for (const size_t b : there) mean += position_difference(model, origin, fan.q.row(b, row)) / n;
     double variance = 0;
     for (const size_t b : there) {
-      const Eigen::VectorXd x = position_difference(model, origin, position(fan, b, row)) - mean;
+      const Eigen::VectorXd x = position_difference(model, origin, fan.q.row(b, row)) - mean;
       variance += x.dot(M * x) / n;
     }
     fan.spread[row] = std::sqrt(variance);

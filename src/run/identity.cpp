@@ -48,40 +48,39 @@ std::string model_hash(const Model& model) {
   return hash.hex();
 }
 
-struct SolidHash {
+struct ShapeHash {
   Hash& hash;
-  void operator()(const GroundPlane& plane) const {
-    hash.numbers(plane.point);
-    hash.numbers(plane.normal);
-  }
-  void operator()(const GroundBox& box) const {
-    hash.numbers(box.X_WS.R);
-    hash.numbers(box.X_WS.p);
-    hash.numbers(box.size);
-  }
+  void operator()(const Sphere& sphere) const { hash.number(sphere.radius); }
+  void operator()(const Box& box) const { hash.numbers(box.size); }
   void operator()(const std::shared_ptr<const HeightField>& field) const {
     hash.numbers(field->heights());
     hash.numbers(field->origin());
     hash.number(field->spacing());
   }
+  void operator()(const auto&) const {}  // planes; nothing else touches
 };
 
-std::string world_hash(const ContactWorld& world) {
+std::string world_hash(const World& world) {
   Hash hash;
-  for (const Solid& solid : world.environment.solids()) {
-    hash.integer(solid.shape.index());
-    std::visit(SolidHash{hash}, solid.shape);
+  hash.numbers(world.gravity);
+  for (const Collider& collider : world.colliders) {
+    hash.integer(static_cast<std::uint64_t>(collider.body.value()));
+    hash.numbers(collider.X_BS.R);
+    hash.numbers(collider.X_BS.p);
+    hash.integer(collider.shape.index());
+    std::visit(ShapeHash{hash}, collider.shape);
   }
-  for (const ContactPoint& point : world.points) {
-    hash.integer(static_cast<std::uint64_t>(point.body.value()));
-    hash.numbers(point.p_B);
-    hash.number(point.radius);
-  }
+  hash.number(world.surface.friction);
+  hash.number(world.surface.restitution);
   const SmoothContactOptions& s = world.smooth;
   for (const double value : {s.normal_exponent, s.slip_exponent, s.depth_exponent, s.depth, s.stiffness.value_or(-1),
-                             s.speed, s.drag.value_or(-1), s.friction, s.creep, s.dissipation})
+                             s.speed, s.drag.value_or(-1), s.creep, s.damping})
     hash.number(value);
   hash.integer(static_cast<std::uint64_t>(s.form));
+  hash.integer(static_cast<std::uint64_t>(world.impact.law));
+  hash.integer(static_cast<std::uint64_t>(world.impact.friction_directions));
+  hash.integer(static_cast<std::uint64_t>(world.impact.max_steps));
+  hash.number(world.impact.tolerance);
   return hash.hex();
 }
 
@@ -135,6 +134,7 @@ std::string law_hash(const ContactLaw& law) {
   Wrenches vertices(6, law.vertex_count());
   ContactGeometry geometry;
   geometry.share_of_weight = 1;
+  geometry.friction = 1;  // that of the world is its own
   for (int turn = 0; turn < 5; ++turn)
     for (int depth = -1; depth < 12; ++depth) {
       geometry.depth = depth < 0 ? -1e-3 : 1e-4 * std::pow(2.0, depth);
@@ -147,11 +147,11 @@ std::string law_hash(const ContactLaw& law) {
 
 std::string event_hash(const EventOptions& event) {
   Hash hash;
-  for (const double value : {event.restitution, event.touch, event.rest_speed, event.simultaneous, event.accuracy})
+  for (const double value :
+       {event.touch, event.rest_speed, event.simultaneous, event.flight_accuracy, event.energy_accuracy})
     hash.number(value);
   hash.integer(static_cast<std::uint64_t>(event.max_events));
-  hash.integer(static_cast<std::uint64_t>(event.impact.law));
-  hash.integer(static_cast<std::uint64_t>(event.impact.friction_directions));
+  hash.integer(static_cast<std::uint64_t>(event.max_tries));
   return hash.hex();
 }
 
@@ -173,21 +173,19 @@ Identity scene_settings(const Scene& scene) {
           {"scene text (FNV-1a)", text_hash(scene.text)},
           {"model", scene.model.name()},
           {"model (FNV-1a)", model_hash(scene.model)},
-          {"ground and contact (FNV-1a)", world_hash(scene.world)},
+          {"world (FNV-1a)", world_hash(scene.world)},
           {"initial state and control (FNV-1a)", start_hash(scene)}};
 }
 
 Identity step_settings(const StepOptions& step, double duration) {
-  return {
-      {"integrator", integrator_name(step.integrator)},
-      {"dt", fmt::format("{:.17g} s", step.dt)},
-      {"duration", fmt::format("{:.17g} s", duration)},
-      {"gravity", fmt::format("{:.17g}, {:.17g}, {:.17g} m/s^2", step.gravity.x(), step.gravity.y(), step.gravity.z())},
-      {"tolerance", fmt::format("{:.17g} m/s^2, rad/s^2", step.tolerance)},
-      {"max_iterations", fmt::format("{}", step.max_iterations)},
-      {"max_halvings", fmt::format("{}", step.max_halvings)},
-      {"max_turn", fmt::format("{:.17g} rad", step.max_turn)},
-      {"optimizer", optimizer_name(step.optimizer)}};
+  return {{"integrator", integrator_name(step.integrator)},
+          {"dt", fmt::format("{:.17g} s", step.dt)},
+          {"duration", fmt::format("{:.17g} s", duration)},
+          {"tolerance", fmt::format("{:.17g} m/s^2, rad/s^2", step.tolerance)},
+          {"max_iterations", fmt::format("{}", step.max_iterations)},
+          {"max_halvings", fmt::format("{}", step.max_halvings)},
+          {"max_turn", fmt::format("{:.17g} rad", step.max_turn)},
+          {"optimizer", optimizer_name(step.optimizer)}};
 }
 
 Identity joined(std::initializer_list<Identity> parts) {
@@ -199,7 +197,7 @@ Identity joined(std::initializer_list<Identity> parts) {
 // What integrators without lanes also depend on.
 Identity contact_settings(const Scene& scene) {
   return {{"contact law (FNV-1a)", law_hash(*scene.world.law)},
-          {"events (FNV-1a)", event_hash(scene.world.event)},
+          {"events (FNV-1a)", event_hash(scene.options.event)},
           {"dissipation", dissipation_name(scene.options.dissipation)},
           {"solver", contact_solver_name(scene.options.solver)},
           {"max_outer", fmt::format("{}", scene.options.max_outer)},

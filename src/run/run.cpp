@@ -15,6 +15,7 @@
 #include "run/run_chunks.h"
 #include "run/run_contacts.h"
 #include "run/run_events.h"
+#include "run/scene_simulation.h"
 #include "run/schedule.h"
 #include "run/state_blocks.h"
 #include "scree/dynamics.h"
@@ -31,14 +32,16 @@ constexpr double kSafety = 0.9, kSmallestFactor = 0.2, kLargestFactor = 2;  // o
 void reserve(Run& run, size_t rows, const Model& model) {
   for (auto* column : {&run.time, &run.kinetic_energy, &run.potential_energy, &run.residual}) column->reserve(rows);
   for (auto* column : {&run.iterations, &run.substeps, &run.rejected}) column->reserve(rows);
-  run.q.reserve(rows * static_cast<size_t>(model.nq()));
-  run.v.reserve(rows * static_cast<size_t>(model.nv()));
+  run.q = Table(0, static_cast<size_t>(model.nq()));
+  run.v = Table(0, static_cast<size_t>(model.nv()));
+  run.q.reserve(rows);
+  run.v.reserve(rows);
 }
 
 void record(Run& run, const State& state, const StepReport& report) {
   run.time.push_back(state.time);
-  run.q.insert(run.q.end(), state.q.begin(), state.q.end());
-  run.v.insert(run.v.end(), state.v.begin(), state.v.end());
+  run.q.append(state.q);
+  run.v.append(state.v);
   run.kinetic_energy.push_back(report.kinetic_energy);
   run.potential_energy.push_back(report.potential_energy);
   run.residual.push_back(report.residual);
@@ -82,7 +85,7 @@ std::string describe_failure(const State& state, const StepReport& report) {
 class Energies {
  public:
   explicit Energies(const Scene& scene)
-      : gravity_(scene.options.gravity), dynamics_(scene.model), joint_forces_(scene.model) {}
+      : gravity_(scene.world.gravity), dynamics_(scene.model), joint_forces_(scene.model) {}
   void fill(const State& state, StepReport& report) {
     dynamics_.set_position(state.q);
     report.kinetic_energy = dynamics_.kinetic_energy(state.v);
@@ -112,8 +115,8 @@ void add_settings(Run& run, const Scene& scene, const std::string& failure) {
     add("accuracy", options.accuracy > 0 ? fmt::format("{:.6g} m", options.accuracy) : "off");
   if (controlled) add("output", fmt::format("{:.6g} s", scene.output));
   add("duration", fmt::format("{:.6g} s", scene.duration));
-  add("gravity",
-      fmt::format("{:.6g}, {:.6g}, {:.6g} m/s^2", options.gravity.x(), options.gravity.y(), options.gravity.z()));
+  const Vec3& gravity = scene.world.gravity;
+  add("gravity", fmt::format("{:.6g}, {:.6g}, {:.6g} m/s^2", gravity.x(), gravity.y(), gravity.z()));
   add("tolerance", fmt::format("{:.3g} m/s^2, rad/s^2", options.tolerance));
   add("steps", fmt::format("{}", controlled ? totals.steps : static_cast<long long>(run.rows()) - 1));
   if (!controlled) add("subdivided steps", fmt::format("{}", subdivided));
@@ -126,16 +129,18 @@ void add_settings(Run& run, const Scene& scene, const std::string& failure) {
   add("iterations", fmt::format("{}", std::accumulate(run.iterations.begin(), run.iterations.end(), 0LL)));
   if (has_contact(run)) {
     const ContactSummary summary = summarise_contacts(run);
-    add("contact points", fmt::format("{}", run.point_names.size()));
-    add("solids", fmt::format("{}", run.environment.solids().size()));
+    const size_t points = scene.world.body_colliders();
+    add("contact points", fmt::format("{}", points));
+    add("solids", fmt::format("{}", run.colliders.size() - points));
     add("contacts at the end", fmt::format("{}", summary.contacts));
     add("deepest penetration", fmt::format("{:.3g} m", summary.penetration));
     add("median outer iterations", fmt::format("{:.4g} per {}", summary.median_outer, controlled ? "row" : "step"));
   }
   if (options.integrator == IntegratorType::event) {
-    const EventOptions& event = scene.world.event;
+    const EventOptions& event = options.event;
     const EventSummary summary = summarise_events(run);
-    add("impact law", fmt::format("{}, restitution {:g}", impact_law_name(event.impact.law), event.restitution));
+    add("impact law",
+        fmt::format("{}, restitution {:g}", impact_law_name(scene.world.impact.law), scene.world.surface.restitution));
     add("closed contacts", fmt::format("nearer than {:g} m, at rest below {:g} m/s", event.touch, event.rest_speed));
     add("impacts", fmt::format("{}, {:.4g} J lost", summary.impacts, summary.energy_lost));
     if (summary.without_collision > 0) add("impacts without collision", fmt::format("{}", summary.without_collision));
@@ -200,9 +205,7 @@ struct Runner {
   const RunOptions& wanted;
   const RunProgress& progress;
   const ChunkFolder* folder;  // null: no chunks
-  StepOptions options;
-  State state;
-  StepWorkspace workspace;
+  Simulation simulation;
   Run& run;
   std::string failure = {};
   Clock::duration stepping = {};
@@ -215,24 +218,26 @@ struct Runner {
 
   double wall_time() const { return wall_before + std::chrono::duration<double>(stepping).count(); }
 
+  const State& state() const { return simulation.state(); }
+
   // One call of step() or advance(), timed and counted. False if it failed.
   template <class Take> bool take(Take&& step_once, StepReport& report) {
     const auto start = Clock::now();
-    report = step_once(scene.model, scene.control, options, state, workspace);
+    report = step_once();
     stepping += Clock::now() - start;
     if (report.converged()) {
-      count(run.totals, report, options);
+      count(run.totals, report, scene.options);
       return true;
     }
     run.status = RunStatus::step_failed;
-    failure = describe_failure(state, report);
+    failure = describe_failure(state(), report);
     return false;
   }
 
   void keep(const State& at, const StepReport& report) {
     record(run, at, report);
-    record_contacts(run, workspace.contacts(), report);
-    for (const Event& event : workspace.events()) {
+    record_contacts(run, simulation.contacts(), report);
+    for (const Event& event : simulation.events()) {
       run.events.push_back(event);
       run.event_row.push_back(run.rows() - 1);
     }
@@ -245,15 +250,15 @@ struct Runner {
     const bool due = wanted.chunk > 0 ? rows >= static_cast<size_t>(wanted.chunk)
                                       : Clock::now() - last_chunk >= std::chrono::duration<double>(kChunkTime);
     if (folder && due && rows > 0 && !ended) write_chunk();
-    if (!progress || progress(state.time, scene.duration) || ended) return true;
+    if (!progress || progress(state().time, scene.duration) || ended) return true;
     run.status = RunStatus::interrupted;
     return false;
   }
 
   void save_states() {
     if (wanted.checkpoint <= 0) return;
-    const long passed = checkpoints_until(state.time);
-    if (passed > saved) run.states.push_back({static_cast<double>(passed) * wanted.checkpoint, state, proposal});
+    const long passed = checkpoints_until(state().time);
+    if (passed > saved) run.states.push_back({static_cast<double>(passed) * wanted.checkpoint, state(), proposal});
     saved = passed;
   }
   long checkpoints_until(double time) const {
@@ -261,15 +266,14 @@ struct Runner {
   }
 
   void write_chunk() {
-    RunCursor cursor{{state.time, state, proposal},
+    RunCursor cursor{{state().time, state(), proposal},
                      wall_time(),
                      since.iterations,
                      since.substeps,
                      since.rejected,
                      since.outer,
                      run.totals};
-    write_run_chunk(*folder, chunks++, run.identity, scene.model, rows_from(run, scene.model, rows_kept, states_kept),
-                    cursor);
+    write_run_chunk(*folder, chunks++, run.identity, scene.model, rows_from(run, rows_kept, states_kept), cursor);
     rows_kept = run.rows();
     states_kept = run.states.size();
     last_chunk = Clock::now();
@@ -281,7 +285,7 @@ struct Runner {
     if (!folder || !wanted.resume) return false;
     chunks = read_run_chunks(*folder, run.identity, scene.model, run, cursor);
     if (chunks == 0) return false;
-    state = cursor.end.state;
+    simulation.set_state(cursor.end.state);
     proposal = cursor.end.next_step;
     since.iterations = cursor.iterations;
     since.substeps = cursor.substeps;
@@ -291,18 +295,17 @@ struct Runner {
     wall_before = cursor.wall_time;
     rows_kept = run.rows();
     states_kept = run.states.size();
-    saved = checkpoints_until(state.time);
+    saved = checkpoints_until(state().time);
     return true;
   }
 
   // Steps of dt, a row each.
   void run_fixed(const RowTimes& rows) {
     for (size_t row = rows.first() + run.rows(); row <= rows.last(); ++row) {
-      options.dt = rows.step(row);
       StepReport report;
-      if (!take(step, report)) return;
-      state.time = rows.time(row);  // k dt, not a sum that drifts
-      keep(state, report);
+      if (!take([&] { return simulation.step(rows.step(row)); }, report)) return;
+      simulation.set_time(rows.time(row));  // k dt, not a sum that drifts
+      keep(state(), report);
       if (!go_on(row == rows.last())) return;
     }
   }
@@ -314,35 +317,35 @@ struct Runner {
     const double smallest = std::ldexp(largest, -scene.options.max_halvings);  // accurate or not: a run must end
     DenseOutput between(scene.model);
     Energies energies(scene);
-    State start = state, at = state;
+    State start = state(), at = state();
     size_t row = 1;
-    while (row <= rows.steps && rows.time(row) <= state.time) ++row;
+    while (row <= rows.steps && rows.time(row) <= state().time) ++row;
     if (proposal <= 0) proposal = std::min(kFirstStep, largest);
-    while (state.time < end) {
+    while (state().time < end) {
       // No last step that is much shorter than the one before.
-      const double left = end - state.time;
-      options.dt = left <= 1.01 * proposal ? left : std::min(proposal, 0.5 * left);
-      options.max_halvings = std::max(0, static_cast<int>(std::log2(options.dt / smallest) + 1e-9));
-      start.time = state.time;
-      start.q = state.q;
-      start.v = state.v;
+      const double left = end - state().time;
+      const double dt = left <= 1.01 * proposal ? left : std::min(proposal, 0.5 * left);
+      const int halvings = std::max(0, static_cast<int>(std::log2(dt / smallest) + 1e-9));
+      start.time = state().time;
+      start.q = state().q;
+      start.v = state().v;
       StepReport report;
-      if (!take(advance, report)) break;
-      if (end - state.time <= 1e-12 * end) state.time = end;  // rounding
-      proposal = std::clamp(state.last_step * step_factor(report), smallest, largest);
+      if (!take([&] { return simulation.advance(dt, halvings); }, report)) break;
+      if (end - state().time <= 1e-12 * end) simulation.set_time(end);  // rounding
+      proposal = std::clamp(state().last_step * step_factor(report), smallest, largest);
       add(report, since);
-      between.set_step(start, state);
-      for (; row <= rows.steps && rows.time(row) <= state.time; ++row) {
+      between.set_step(start, state());
+      for (; row <= rows.steps && rows.time(row) <= state().time; ++row) {
         between.sample(rows.time(row), at);
         energies.fill(at, since);
         keep(at, since);
         since.iterations = since.substeps = since.rejected = since.outer = 0;  // told once
       }
-      if (!go_on(state.time >= end)) break;
+      if (!go_on(state().time >= end)) break;
     }
-    if (state.time > run.time.back()) {  // where a run that did not complete ended
-      energies.fill(state, since);
-      keep(state, since);
+    if (state().time > run.time.back()) {  // where a run that did not complete ended
+      energies.fill(state(), since);
+      keep(state(), since);
     }
   }
 
@@ -350,7 +353,7 @@ struct Runner {
   // where the motion is smooth, theory (9.6). After a rejection it does not grow.
   double step_factor(const StepReport& report) const {
     if (report.error <= 0) return report.rejected > 0 ? 1 : kLargestFactor;
-    const double factor = kSafety * std::cbrt(options.accuracy / report.error);
+    const double factor = kSafety * std::cbrt(scene.options.accuracy / report.error);
     return std::clamp(factor, kSmallestFactor, report.rejected > 0 ? 1 : kLargestFactor);
   }
 
@@ -374,30 +377,21 @@ Run run_scene(const Scene& scene, const RunOptions& wanted, const ChunkFolder* f
   run.title = scene.title;
   run.scene_text = scene.text;
   run.identity = run_settings(scene, wanted);
-  run.environment = scene.world.environment;
-  if (has_contact(run)) {
-    run.first_contact.push_back(0);
-    for (const ContactPoint& point : scene.world.points) run.point_names.push_back(point.name);
-  }
-  Runner runner{scene,
-                wanted,
-                progress,
-                folder,
-                scene.options,
-                wanted.from ? wanted.from->state : make_state(scene.model, scene.q0, scene.v0),
-                has_contact(run) ? StepWorkspace(scene.model, scene.world) : StepWorkspace(scene.model),
-                run};
-  const RowTimes rows(controlled ? scene.output : scene.options.dt, scene.duration, runner.state.time);
-  if (!controlled) runner.state.time = rows.time(rows.first());  // k dt to the last bit
+  if (scene.world.has_contact()) run.colliders = scene.world.colliders;
+  if (has_contact(run)) run.first_contact.push_back(0);
+  const State start = wanted.from ? wanted.from->state : make_state(scene.model, scene.q0, scene.v0);
+  Runner runner{scene, wanted, progress, folder, scene_simulation(scene, start), run};
+  const RowTimes rows(controlled ? scene.output : scene.options.dt, scene.duration, start.time);
+  if (!controlled) runner.simulation.set_time(rows.time(rows.first()));  // k dt to the last bit
   reserve(run, rows.last() - rows.first() + 1, scene.model);
   runner.since.residual = 0;
   if (wanted.from) runner.proposal = wanted.from->next_step;
   if (!runner.resume()) {
-    runner.saved = runner.checkpoints_until(runner.state.time);
+    runner.saved = runner.checkpoints_until(runner.state().time);
     StepReport initial;  // no step led there: its energies are real, all else is zero
     initial.residual = 0;
-    Energies(scene).fill(runner.state, initial);
-    runner.keep(runner.state, initial);
+    Energies(scene).fill(runner.state(), initial);
+    runner.keep(runner.state(), initial);
   }
   if (controlled)
     runner.run_controlled();
@@ -405,10 +399,10 @@ Run run_scene(const Scene& scene, const RunOptions& wanted, const ChunkFolder* f
     runner.run_fixed(rows);
   if (run.status == RunStatus::interrupted && runner.chunks > 0 && run.rows() > runner.rows_kept && !controlled)
     runner.write_chunk();
-  if (run.states.empty() || run.states.back().state.time != runner.state.time)
-    run.states.push_back({runner.state.time, runner.state, runner.proposal});
+  if (run.states.empty() || run.states.back().state.time != runner.state().time)
+    run.states.push_back({runner.state().time, runner.state(), runner.proposal});
   run.wall_time = runner.wall_time();
-  run.final_state_hash = state_hash(runner.state);
+  run.final_state_hash = state_hash(runner.state());
   add_settings(run, scene, runner.failure);
   return run;
 }

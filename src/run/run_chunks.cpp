@@ -37,14 +37,13 @@ std::vector<double> counts_of(const RunCursor& cursor) {
 
 }  // namespace
 
-Run rows_from(const Run& run, const Model& model, size_t first, size_t first_state) {
+Run rows_from(const Run& run, size_t first, size_t first_state) {
   Run part;
-  part.environment = run.environment;
-  part.point_names = run.point_names;
+  part.colliders = run.colliders;
   for (const auto column : number_columns()) copy_from(run.*column, first, part.*column);
   for (const auto column : integer_columns()) copy_from(run.*column, first, part.*column);
-  copy_from(run.q, first * static_cast<size_t>(model.nq()), part.q);
-  copy_from(run.v, first * static_cast<size_t>(model.nv()), part.v);
+  part.q = run.q.rows_from(first);
+  part.v = run.v.rows_from(first);
   if (has_contact(run)) {
     const std::uint64_t contacts = run.first_contact[first];
     copy_from(run.contacts, contacts, part.contacts);
@@ -63,8 +62,8 @@ void append_rows(Run part, Run& run) {
   const std::uint64_t rows = run.rows(), contacts = run.contacts.size();
   for (const auto column : number_columns()) move_to(run.*column, part.*column);
   for (const auto column : integer_columns()) move_to(run.*column, part.*column);
-  move_to(run.q, part.q);
-  move_to(run.v, part.v);
+  run.q.append(part.q);
+  run.v.append(part.v);
   move_to(run.contacts, part.contacts);
   for (size_t k = 1; k < part.first_contact.size(); ++k) run.first_contact.push_back(contacts + part.first_contact[k]);
   move_to(run.events, part.events);
@@ -93,8 +92,8 @@ size_t read_run_chunks(const ChunkFolder& folder, const ChunkFolder::Settings& s
     if (folder.chunk(count) != file) return;  // the one before it is damaged: it is run again
     if (in.integer_attribute("/", "chunk") != static_cast<int>(count)) in.fail("/", "has the name of another chunk");
     Run part;
-    part.environment = run.environment;
-    read_rows(in, kRunFormat, model, part);
+    part.colliders = run.colliders;
+    read_rows(in, model, part);
     if (run.rows() > 0 && !(part.time.front() > run.time.back()))
       in.fail("/time", "is not later than the chunk before");
     part.states = read_states(in, "/states", model);

@@ -15,7 +15,7 @@ struct RunCursor {
 };
 
 // Rows [first, rows()) of `run` with their contacts and events, and states from number `first_state` on.
-Run rows_from(const Run& run, const Model& model, size_t first, size_t first_state);
+Run rows_from(const Run& run, size_t first, size_t first_state);
 void append_rows(Run part, Run& run);
 
 // As the public functions; `folder`: null: no chunks. At the end it holds what was not the last chunk.

@@ -12,12 +12,7 @@ constexpr double kUnitSlack = 1e-6;  // of a normal, as make_state allows quater
 
 std::optional<RunProblem> contact_row_problem(const Run& run, size_t i) {
   const Contact& contact = run.contacts[i];
-  const auto index = [&](const char* path, int found, size_t count) -> std::optional<RunProblem> {
-    if (found >= 0 && static_cast<size_t>(found) < count) return std::nullopt;
-    return RunProblem{path, fmt::format("row {} holds {}, expected 0 to {}", i, found, static_cast<long>(count) - 1)};
-  };
-  if (auto problem = index("/contacts/point", contact.point, run.point_names.size())) return problem;
-  if (auto problem = index("/contacts/solid", contact.solid, run.environment.solids().size())) return problem;
+  if (auto problem = find_pair_problem(run, "/contacts", i, contact.a, contact.b)) return problem;
   const auto finite = [&](const char* path, const Vec3& value) -> std::optional<RunProblem> {
     if (value.allFinite()) return std::nullopt;
     return RunProblem{path, fmt::format("row {} is not finite", i)};
@@ -34,6 +29,19 @@ std::optional<RunProblem> contact_row_problem(const Run& run, size_t i) {
 
 }  // namespace
 
+std::optional<RunProblem> find_pair_problem(const Run& run, const char* group, size_t row, int a, int b) {
+  const auto check = [&](char column, int found, bool ground) -> std::optional<RunProblem> {
+    if (found >= 0 && static_cast<size_t>(found) < run.colliders.size() &&
+        (run.colliders[static_cast<size_t>(found)].body == kWorld) == ground)
+      return std::nullopt;
+    return RunProblem{fmt::format("{}/{}", group, column),
+                      fmt::format("row {} holds {}, expected one of the {} colliders that belongs to {}", row, found,
+                                  run.colliders.size(), ground ? "the ground" : "a body")};
+  };
+  if (auto problem = check('a', a, false)) return problem;
+  return check('b', b, true);
+}
+
 std::optional<RunProblem> find_contact_problem(const Run& run) {
   const size_t rows = has_contact(run) ? run.rows() : 0;
   const auto length = [](const char* path, size_t found, size_t expected) -> std::optional<RunProblem> {
@@ -45,10 +53,7 @@ std::optional<RunProblem> find_contact_problem(const Run& run) {
   if (auto problem = length("/report/penetration", run.penetration.size(), rows)) return problem;
   if (auto problem = length("/report/energy_gain", run.energy_gain.size(), rows)) return problem;
   if (auto problem = length("/contacts/first", run.first_contact.size(), rows == 0 ? 0 : rows + 1)) return problem;
-  if (!has_contact(run)) {
-    if (auto problem = length("/contacts/point_names", run.point_names.size(), 0)) return problem;
-    return length("/contacts/point", run.contacts.size(), 0);
-  }
+  if (!has_contact(run)) return length("/contacts/a", run.contacts.size(), 0);
   for (size_t row = 0; row < rows; ++row) {
     if (run.outer[row] < 0)
       return RunProblem{"/report/outer", fmt::format("row {} holds {}, expected >= 0", row, run.outer[row])};

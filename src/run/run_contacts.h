@@ -8,12 +8,14 @@
 
 namespace scree {
 
-inline bool has_contact(const Run& run) { return !run.environment.solids().empty(); }
+inline bool has_contact(const Run& run) { return !run.colliders.empty(); }
 
 struct RunProblem {
   std::string path;  // as in the run file
   std::string what;
 };
+// What is wrong with the colliders of a contact, columns group/a and group/b: a is one of a body, b one of the world.
+std::optional<RunProblem> find_pair_problem(const Run& run, const char* group, size_t row, int a, int b);
 // The first thing in the contact columns that no recording has: lengths, indices, numbers that are not finite.
 std::optional<RunProblem> find_contact_problem(const Run& run);
 

@@ -117,48 +117,52 @@ void write_model(hdf5::Writer& out, const Model& model) {
 
 namespace {
 
-struct SolidWriter {
-  hdf5::Writer& out;
-  const std::string& group;
+using RowMajor3 = Eigen::Matrix<double, 3, 3, Eigen::RowMajor>;
 
-  void numbers(const char* name, const double* data, const hdf5::Extents& shape, const char* units) const {
-    size_t count = 1;
-    for (const std::uint64_t extent : shape) count *= extent;
-    out.numbers(group + "/" + name, std::vector<double>(data, data + count), shape, units);
-  }
-  void operator()(const GroundPlane& plane) const {
-    out.attribute(group, "type", "plane");
-    numbers("point", plane.point.data(), {3}, "m");
-    numbers("normal", plane.normal.data(), {3}, "1");
-  }
-  void operator()(const GroundBox& box) const {
-    const Mat3 rows = box.X_WS.R.transpose();  // Eigen stores columns
-    out.attribute(group, "type", "box");
-    numbers("position", box.X_WS.p.data(), {3}, "m");
-    numbers("rotation", rows.data(), {3, 3}, "1");
-    numbers("size", box.size.data(), {3}, "m");
-  }
-  void operator()(const std::shared_ptr<const HeightField>& field) const {
-    const Eigen::MatrixXd rows = field->heights().transpose();
-    const double spacing = field->spacing();
-    out.attribute(group, "type", "height_field");
-    numbers("heights", rows.data(), {static_cast<std::uint64_t>(rows.cols()), static_cast<std::uint64_t>(rows.rows())},
-            "m");
-    numbers("origin", field->origin().data(), {2}, "m");
-    numbers("spacing", &spacing, {1}, "m");
-  }
-};
+void append(std::vector<double>& to, const auto& values) {
+  to.insert(to.end(), values.data(), values.data() + values.size());
+}
+
+void write_field(hdf5::Writer& out, const std::string& group, const HeightField& field) {
+  const Eigen::MatrixXd rows = field.heights().transpose();  // Eigen stores columns
+  std::vector<double> heights, origin;
+  append(heights, rows);
+  append(origin, field.origin());
+  out.group(group);
+  out.numbers(group + "/heights", heights,
+              {static_cast<std::uint64_t>(rows.cols()), static_cast<std::uint64_t>(rows.rows())}, "m");
+  out.numbers(group + "/origin", origin, {2}, "m");
+  out.numbers(group + "/spacing", {field.spacing()}, {1}, "m");
+}
 
 }  // namespace
 
-void write_environment(hdf5::Writer& out, const Environment& environment) {
-  out.group("/environment");
-  for (size_t k = 0; k < environment.solids().size(); ++k) {
-    const std::string group = fmt::format("/environment/{}", k);
-    out.group(group);
-    out.attribute(group, "name", environment.solids()[k].name);
-    std::visit(SolidWriter{out, group}, environment.solids()[k].shape);
+void write_colliders(hdf5::Writer& out, const std::vector<Collider>& colliders) {
+  std::vector<std::string> names, shapes;
+  std::vector<int> bodies;
+  std::vector<double> positions, rotations, sizes;
+  out.group("/colliders");
+  for (size_t k = 0; k < colliders.size(); ++k) {
+    const Collider& collider = colliders[k];
+    names.push_back(collider.name);
+    shapes.push_back(geometry_name(collider.shape));
+    bodies.push_back(collider.body.value());
+    append(positions, collider.X_BS.p);
+    append(rotations, RowMajor3(collider.X_BS.R));
+    Vec3 size = Vec3::Zero();
+    if (const auto* sphere = std::get_if<Sphere>(&collider.shape)) size.x() = sphere->radius;
+    if (const auto* box = std::get_if<Box>(&collider.shape)) size = box->size;
+    append(sizes, size);
+    if (const auto* field = std::get_if<std::shared_ptr<const HeightField>>(&collider.shape))
+      write_field(out, fmt::format("/colliders/field{}", k), **field);
   }
+  const std::uint64_t count = colliders.size();
+  out.strings("/colliders/name", names, {count});
+  out.strings("/colliders/shape", shapes, {count});
+  out.integers("/colliders/body", bodies, {count}, "1");
+  out.numbers("/colliders/position", positions, {count, 3}, "m");
+  out.numbers("/colliders/rotation", rotations, {count, 3, 3}, "1");
+  out.numbers("/colliders/size", sizes, {count, 3}, "m");
 }
 
 namespace {
@@ -167,18 +171,18 @@ void write_contacts(hdf5::Writer& out, const Run& run) {
   const std::uint64_t rows = run.rows(), count = run.contacts.size();
   out.integers(kOuterPath, run.outer, {rows}, "1");
   for (const NumberColumn& column : kContactColumns) out.numbers(column.path, run.*column.data, {rows}, column.units);
-  std::vector<int> first, point, solid;
+  std::vector<int> first, a, b;
   std::vector<double> depth;
   for (const std::uint64_t index : run.first_contact) first.push_back(static_cast<int>(index));
   for (const Contact& contact : run.contacts) {
-    point.push_back(contact.point);
-    solid.push_back(contact.solid);
+    a.push_back(contact.a);
+    b.push_back(contact.b);
     depth.push_back(contact.depth);
   }
   out.group("/contacts");
   out.integers("/contacts/first", first, {rows + 1}, "1");
-  out.integers("/contacts/point", point, {count}, "1");
-  out.integers("/contacts/solid", solid, {count}, "1");
+  out.integers("/contacts/a", a, {count}, "1");
+  out.integers("/contacts/b", b, {count}, "1");
   out.numbers("/contacts/depth", depth, {count}, "m");
   for (const ContactVector& column : kContactVectors) {
     std::vector<double> values;
@@ -186,19 +190,23 @@ void write_contacts(hdf5::Writer& out, const Run& run) {
       values.insert(values.end(), (contact.*column.data).begin(), (contact.*column.data).end());
     out.numbers(column.path, values, {count, 3}, column.units);
   }
-  out.strings("/contacts/point_names", run.point_names, {run.point_names.size()});
 }
 
 void check_lengths(const Model& model, const Run& run) {
-  const auto check = [&](const char* name, size_t found, size_t columns) {
-    if (found != run.rows() * columns)
-      throw InputError(fmt::format("run: {} has {} entries, expected {}", name, found, run.rows() * columns));
+  const auto check_shape = [&](const char* name, const Table& table, int columns) {
+    if (!table.has_shape(run.rows(), static_cast<size_t>(columns)))
+      throw InputError(fmt::format("run: {} is {} x {}, expected {} x {}", name, table.rows(), table.columns(),
+                                   run.rows(), columns));
+  };
+  const auto check = [&](const char* name, size_t found) {
+    if (found != run.rows())
+      throw InputError(fmt::format("run: {} has {} entries, expected {}", name, found, run.rows()));
   };
   if (run.rows() == 0) throw InputError("run: has no rows, expected at least the initial state");
-  check("q", run.q.size(), static_cast<size_t>(model.nq()));
-  check("v", run.v.size(), static_cast<size_t>(model.nv()));
-  for (const NumberColumn& column : kNumberColumns) check(column.path, (run.*column.data).size(), 1);
-  for (const IntegerColumn& column : kIntegerColumns) check(column.path, (run.*column.data).size(), 1);
+  check_shape("q", run.q, model.nq());
+  check_shape("v", run.v, model.nv());
+  for (const NumberColumn& column : kNumberColumns) check(column.path, (run.*column.data).size());
+  for (const IntegerColumn& column : kIntegerColumns) check(column.path, (run.*column.data).size());
   if (const auto problem = find_contact_problem(run))
     throw InputError(fmt::format("run: {}: {}", problem->path, problem->what));
   if (const auto problem = find_event_problem(run, model.nv()))
@@ -267,9 +275,9 @@ void check_finite(const hdf5::Reader& in, const char* path, const std::vector<do
 void check_quaternions(const hdf5::Reader& in, const Model& model, const Run& run) {
   for (const Joint& joint : model.joints()) {
     if (joint.type != JointType::ball && joint.type != JointType::floating) continue;
-    const size_t first = static_cast<size_t>(joint.q_index + (joint.type == JointType::floating ? 3 : 0));
+    const int first = joint.q_index + (joint.type == JointType::floating ? 3 : 0);
     for (size_t row = 0; row < run.rows(); ++row) {
-      const double norm = Eigen::Vector4d(&run.q[row * static_cast<size_t>(model.nq()) + first]).norm();
+      const double norm = run.q.row(row).segment<4>(first).norm();
       if (!(std::abs(norm - 1) <= kQuaternionSlack))
         in.fail("/q", fmt::format("row {}: quaternion of joint {} has length {}, expected 1", row, joint.name, norm));
     }
@@ -302,10 +310,10 @@ void read_table(const hdf5::Reader& in, const Model& model, Run& run) {
   for (size_t row = 1; row < rows; ++row)
     if (!(run.time[row] > run.time[row - 1]))
       in.fail("/time", fmt::format("row {} is not later than the one before", row));
-  run.q = in.numbers("/q", {rows, nq});
-  run.v = in.numbers("/v", {rows, nv});
-  check_finite(in, "/q", run.q, nq);
-  check_finite(in, "/v", run.v, nv);
+  run.q = Table(rows, nq, in.numbers("/q", {rows, nq}));
+  run.v = Table(rows, nv, in.numbers("/v", {rows, nv}));
+  check_finite(in, "/q", run.q.numbers(), nq);
+  check_finite(in, "/v", run.v.numbers(), nv);
   check_quaternions(in, model, run);
   for (const NumberColumn& column : kNumberColumns) {
     run.*column.data = in.numbers(column.path, {rows});
@@ -333,88 +341,91 @@ Run read_header(const hdf5::Reader& in) {
   return run;
 }
 
-Vec3 read_vector(const hdf5::Reader& in, const std::string& path) { return Vec3(in.numbers(path, {3}).data()); }
-
-void read_solid(const hdf5::Reader& in, const std::string& group, Environment& environment) {
-  const std::string name = in.string_attribute(group, "name"), type = in.string_attribute(group, "type");
-  if (type == "plane") {
-    environment.add_plane(read_vector(in, group + "/point"), read_vector(in, group + "/normal"), name);
-  } else if (type == "box") {
-    const std::vector<double> rotation = in.numbers(group + "/rotation", {3, 3});
-    const Pose X_WS{Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(rotation.data()),
-                    read_vector(in, group + "/position")};
-    environment.add_box(X_WS, read_vector(in, group + "/size"), name);
-  } else if (type == "height_field") {
-    const hdf5::Extents extents = in.extents(group + "/heights");
-    if (extents.size() != 2) in.fail(group + "/heights", "expected two dimensions");
-    const std::vector<double> rows = in.numbers(group + "/heights", extents);
-    const Eigen::MatrixXd heights =
-        Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(
-            rows.data(), static_cast<Eigen::Index>(extents[0]), static_cast<Eigen::Index>(extents[1]));
-    const std::vector<double> origin = in.numbers(group + "/origin", {2});
-    environment.add_height_field(std::make_shared<const HeightField>(heights, Eigen::Vector2d(origin.data()),
-                                                                     in.numbers(group + "/spacing", {1})[0]),
-                                 name);
-  } else {
-    in.fail(group, fmt::format("type is \"{}\", expected plane, box or height_field", type));
-  }
+std::shared_ptr<const HeightField> read_field(const hdf5::Reader& in, const std::string& group) {
+  const hdf5::Extents extents = in.extents(group + "/heights");
+  if (extents.size() != 2) in.fail(group + "/heights", "expected two dimensions");
+  const std::vector<double> rows = in.numbers(group + "/heights", extents);
+  const Eigen::MatrixXd heights =
+      Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(
+          rows.data(), static_cast<Eigen::Index>(extents[0]), static_cast<Eigen::Index>(extents[1]));
+  const std::vector<double> origin = in.numbers(group + "/origin", {2});
+  return std::make_shared<const HeightField>(heights, Eigen::Vector2d(origin.data()),
+                                             in.numbers(group + "/spacing", {1})[0]);
 }
 
 }  // namespace
 
-Environment read_environment(const hdf5::Reader& in) {
-  Environment environment;
-  const size_t count = in.children("/environment").size();
-  if (count == 0) in.fail("/environment", "is empty, expected solids 0, 1, ...");
+std::vector<Collider> read_colliders(const hdf5::Reader& in, const Model& model) {
+  const std::uint64_t count = in.length("/colliders/body");
+  if (count == 0) in.fail("/colliders", "is empty, expected those of bodies and of the ground");
+  const std::vector<std::string> names = in.strings("/colliders/name", {count}),
+                                 shapes = in.strings("/colliders/shape", {count});
+  const std::vector<int> bodies = in.integers("/colliders/body", {count});
+  const std::vector<double> positions = in.numbers("/colliders/position", {count, 3}),
+                            rotations = in.numbers("/colliders/rotation", {count, 3, 3}),
+                            sizes = in.numbers("/colliders/size", {count, 3});
+  std::vector<Collider> colliders;
   for (size_t k = 0; k < count; ++k) {
-    const std::string group = fmt::format("/environment/{}", k);
+    Collider collider{names[k],
+                      BodyIndex(bodies[k]),
+                      {Eigen::Map<const RowMajor3>(&rotations[9 * k]), Vec3(&positions[3 * k])},
+                      Plane{}};
     try {
-      read_solid(in, group, environment);
+      if (bodies[k] < kWorld.value() || bodies[k] >= static_cast<int>(model.bodies().size()))
+        throw InputError(fmt::format("body is {}, expected -1 to {}", bodies[k], model.bodies().size() - 1));
+      const Vec3 size(&sizes[3 * k]);
+      if (shapes[k] == geometry_name(Sphere{})) {
+        collider.shape = Sphere{size.x()};
+      } else if (shapes[k] == geometry_name(Box{})) {
+        collider.shape = Box{size};
+      } else if (shapes[k] == geometry_name(std::shared_ptr<const HeightField>())) {
+        collider.shape = read_field(in, fmt::format("/colliders/field{}", k));
+      } else if (shapes[k] != geometry_name(Plane{})) {
+        throw InputError(fmt::format("shape is \"{}\", expected sphere, box, plane or height field", shapes[k]));
+      }
+      check_collider(collider);
     } catch (const InputError& error) {
-      const std::string message = error.what();  // of the reader itself, or what the environment says of a number
-      if (message.find(group) != std::string::npos) throw;
-      in.fail(group, message);
+      const std::string message = error.what();  // of the reader itself, or what is said of a number
+      if (message.find("/colliders/") != std::string::npos) throw;
+      in.fail("/colliders", fmt::format("row {}: {}", k, message));
     }
+    colliders.push_back(std::move(collider));
   }
-  return environment;
+  return colliders;
 }
 
 namespace {
 
-void read_contacts(const hdf5::Reader& in, int format, Run& run) {
+void read_contacts(const hdf5::Reader& in, Run& run) {
   if (!has_contact(run)) return;
   const std::uint64_t rows = run.rows();
   run.outer = in.integers(kOuterPath, {rows});
-  for (const NumberColumn& column : kContactColumns)
-    run.*column.data =
-        format == 1 && column.data == &Run::energy_gain ? std::vector<double>(rows) : in.numbers(column.path, {rows});
+  for (const NumberColumn& column : kContactColumns) run.*column.data = in.numbers(column.path, {rows});
   for (const int index : in.integers("/contacts/first", {rows + 1})) {
     if (index < 0) in.fail("/contacts/first", fmt::format("holds {}, expected >= 0", index));
     run.first_contact.push_back(static_cast<std::uint64_t>(index));
   }
-  const std::uint64_t count = in.length("/contacts/point");
+  const std::uint64_t count = in.length("/contacts/a");
   run.contacts.resize(count);
-  const std::vector<int> point = in.integers("/contacts/point", {count}),
-                         solid = in.integers("/contacts/solid", {count});
+  const std::vector<int> a = in.integers("/contacts/a", {count}), b = in.integers("/contacts/b", {count});
   const std::vector<double> depth = in.numbers("/contacts/depth", {count});
   for (size_t i = 0; i < count; ++i) {
-    run.contacts[i].point = point[i];
-    run.contacts[i].solid = solid[i];
+    run.contacts[i].a = a[i];
+    run.contacts[i].b = b[i];
     run.contacts[i].depth = depth[i];
   }
   for (const ContactVector& column : kContactVectors) {
     const std::vector<double> values = in.numbers(column.path, {count, 3});
     for (size_t i = 0; i < count; ++i) run.contacts[i].*column.data = Vec3(&values[3 * i]);
   }
-  run.point_names = in.strings("/contacts/point_names", {in.length("/contacts/point_names")});
   if (const auto problem = find_contact_problem(run)) in.fail(problem->path, problem->what);
 }
 
 }  // namespace
 
-void read_rows(const hdf5::Reader& in, int format, const Model& model, Run& run) {
+void read_rows(const hdf5::Reader& in, const Model& model, Run& run) {
   read_table(in, model, run);
-  read_contacts(in, format, run);
+  read_contacts(in, run);
   read_events(in, model.nv(), run);
 }
 
@@ -422,8 +433,8 @@ void write_rows(hdf5::Writer& out, const Model& model, const Run& run) {
   const std::uint64_t rows = run.rows(), nq = static_cast<std::uint64_t>(model.nq()),
                       nv = static_cast<std::uint64_t>(model.nv());
   out.numbers("/time", run.time, {rows}, "s");
-  out.numbers("/q", run.q, {rows, nq}, "m, rad, unit quaternions (w, x, y, z)");
-  out.numbers("/v", run.v, {rows, nv}, "m/s, rad/s");
+  out.numbers("/q", run.q.numbers(), {rows, nq}, "m, rad, unit quaternions (w, x, y, z)");
+  out.numbers("/v", run.v.numbers(), {rows, nv}, "m/s, rad/s");
   out.group("/report");
   for (const NumberColumn& column : kNumberColumns) out.numbers(column.path, run.*column.data, {rows}, column.units);
   for (const IntegerColumn& column : kIntegerColumns) out.integers(column.path, run.*column.data, {rows}, "1");
@@ -466,7 +477,7 @@ void write_run(const fs::path& file, const Model& model, const Run& run) {
   out.attribute("/", "final_state_hash", fmt::format("{:016x}", run.final_state_hash));
 
   write_rows(out, model, run);
-  if (has_contact(run)) write_environment(out, run.environment);
+  if (has_contact(run)) write_colliders(out, run.colliders);
   write_totals(out, run.totals);
   write_states(out, "/states", model, run.states);
   out.pairs("/identity", run.identity);
@@ -485,17 +496,15 @@ LoadedRun read_run(const fs::path& file) {
   if (in.has_attribute("/", "fan_version"))
     in.fail("/", "is a fan of branches (scree sim --branches), expected the run file of a single one");
   const int format = in.integer_attribute("/", "format_version");
-  if (format != 1 && format != kRunFormat)
-    in.fail("/", fmt::format("format_version is {}, this scree reads 1 and {}", format, kRunFormat));
+  if (format != kRunFormat)
+    in.fail("/", fmt::format("format_version is {}, this scree reads {}: run its /scene again", format, kRunFormat));
   Model model = read_model(in, file);
   Run run = read_header(in);
-  if (in.has("/environment") || in.has("/contacts")) run.environment = read_environment(in);
-  read_rows(in, format, model, run);
-  if (format > 1) {
-    run.totals = read_totals(in);
-    run.states = read_states(in, "/states", model);
-    run.identity = in.pairs("/identity");
-  }
+  if (in.has("/colliders") || in.has("/contacts")) run.colliders = read_colliders(in, model);
+  read_rows(in, model, run);
+  run.totals = read_totals(in);
+  run.states = read_states(in, "/states", model);
+  run.identity = in.pairs("/identity");
   return {std::move(model), std::move(run)};
 }
 

@@ -161,7 +161,7 @@ SavedState load_saved_state(const std::filesystem::path& file, const Model& mode
     if (const int found = in.integer_attribute("/", "state_version"); found != kStateVersion)
       in.fail("/", fmt::format("state_version is {}, this scree reads {}", found, kStateVersion));
   if (!in.has("/states"))
-    in.fail("/states", fmt::format("is missing: format_version {} holds no states, expected a run file of version 2",
+    in.fail("/states", fmt::format("is missing: format_version {} holds no states, expected one of version 2 or later",
                                    in.integer_attribute("/", "format_version")));
   for (const auto& [path, names] :
        {std::pair{"/model/q_names", position_names(model)}, std::pair{"/model/v_names", velocity_names(model)}})

@@ -77,27 +77,28 @@ Eigen::VectorXd read_noise(const TomlReader& batch, const std::string& key, cons
 }
 
 // The field of the contact that a parameter sets; null: a factor of the gains.
-double* contact_field(const std::string& name, SmoothContactOptions& smooth) {
-  if (name == "friction") return &smooth.friction;
+double* contact_field(const std::string& name, double& friction, SmoothContactOptions& smooth) {
+  if (name == "friction") return &friction;
   if (name == "depth") return &smooth.depth;
   if (name == "stiffness") return &smooth.stiffness.emplace(smooth.stiffness.value_or(0));
   if (name == "speed") return &smooth.speed;
   if (name == "drag") return &smooth.drag.emplace(smooth.drag.value_or(0));
   if (name == "creep") return &smooth.creep;
-  if (name == "dissipation") return &smooth.dissipation;
+  if (name == "damping") return &smooth.damping;
   return nullptr;
 }
 
-BatchVariation::Range read_range(const TomlReader& batch, const std::string& key, const SmoothContactOptions& scene) {
+BatchVariation::Range read_range(const TomlReader& batch, const std::string& key, const World& world) {
   const auto numbers = batch.numbers(key, 2, 1e30);
   if (!numbers) return {};
   const double low = (*numbers)[0], high = (*numbers)[1];
   if (!(low <= high)) batch.fail(key, fmt::format("[{}, {}], expected [low, high] with low <= high", low, high));
   for (const double value : {low, high}) {
-    SmoothContactOptions smooth = scene;
-    if (double* field = contact_field(key, smooth)) {
+    SmoothContactOptions smooth = world.smooth;
+    Surface surface = world.surface;
+    if (double* field = contact_field(key, surface.friction, smooth)) {
       *field = value;
-      batch.blame(key, [&] { smooth.validate(); });
+      batch.blame(key, [&] { surface.validate(), smooth.validate(); });
     } else if (!(value >= 0 && value <= kLargestScale)) {
       batch.fail(key, fmt::format("{}, expected numbers in [0, {:g}]", value, kLargestScale));
     }
@@ -155,20 +156,20 @@ double Draw::normal() {
 
 const std::vector<BatchParameter>& batch_parameters() {
   static const std::vector<BatchParameter> parameters = {
-      {"friction", "1", &BatchVariation::friction},         {"depth", "m", &BatchVariation::depth},
-      {"stiffness", "N/m^a", &BatchVariation::stiffness},   {"speed", "m/s", &BatchVariation::speed},
-      {"drag", "N s^b/m^(b+c+1)", &BatchVariation::drag},   {"creep", "m/s", &BatchVariation::creep},
-      {"dissipation", "s/m", &BatchVariation::dissipation}, {"kp_scale", "1", &BatchVariation::kp_scale},
+      {"friction", "1", &BatchVariation::friction},       {"depth", "m", &BatchVariation::depth},
+      {"stiffness", "N/m^a", &BatchVariation::stiffness}, {"speed", "m/s", &BatchVariation::speed},
+      {"drag", "N s^b/m^(b+c+1)", &BatchVariation::drag}, {"creep", "m/s", &BatchVariation::creep},
+      {"damping", "s/m", &BatchVariation::damping},       {"kp_scale", "1", &BatchVariation::kp_scale},
       {"kd_scale", "1", &BatchVariation::kd_scale}};
   return parameters;
 }
 
-double batch_parameter(const BatchParameter& parameter, const BatchVariation& variation,
+double batch_parameter(const BatchParameter& parameter, const BatchVariation& variation, double friction,
                        const SmoothContactOptions& smooth, std::uint64_t seed, std::uint64_t trajectory) {
   const BatchVariation::Range& range = variation.*parameter.range;
   if (trajectory == 0 || !range) {
     SmoothContactOptions scene = smooth;
-    const double* field = contact_field(parameter.name, scene);
+    const double* field = contact_field(parameter.name, friction, scene);
     return field ? *field : 1;
   }
   const auto item = static_cast<std::uint64_t>(&parameter - batch_parameters().data());
@@ -177,7 +178,8 @@ double batch_parameter(const BatchParameter& parameter, const BatchVariation& va
 }
 
 BatchVariation read_batch_variation(const TomlReader& scene, const Model& model, const Control& control,
-                                    const SmoothContactOptions& smooth) {
+                                    const World& world) {
+  const SmoothContactOptions& smooth = world.smooth;
   BatchVariation variation;
   const auto batch = scene.table("batch");
   if (!batch) return variation;
@@ -204,7 +206,7 @@ BatchVariation read_batch_variation(const TomlReader& scene, const Model& model,
     variation.max_penetration = *depth;
   }
   for (const BatchParameter& parameter : batch_parameters())
-    variation.*parameter.range = read_range(*batch, parameter.name, smooth);
+    variation.*parameter.range = read_range(*batch, parameter.name, world);
   // Of each pair the contact takes one.
   const auto exclude = [&](const char* key, bool useless, const char* other) {
     if (useless) batch->fail(key, fmt::format("given together with {}, expected one of them", other));
@@ -233,8 +235,8 @@ void vary(const Model& model, const BatchVariation& variation, std::uint64_t see
   if (variation.velocity.size() > 0) out.v += draw_noise(variation.velocity, seed, trajectory, kVelocity);
   for (const BatchParameter& parameter : batch_parameters()) {
     if (!(variation.*parameter.range)) continue;
-    const double value = batch_parameter(parameter, variation, out.smooth, seed, trajectory);
-    if (double* field = contact_field(parameter.name, out.smooth)) {
+    const double value = batch_parameter(parameter, variation, out.friction, out.smooth, seed, trajectory);
+    if (double* field = contact_field(parameter.name, out.friction, out.smooth)) {
       *field = value;
     } else {
       (parameter.range == &BatchVariation::kp_scale ? out.control.kp : out.control.kd) *= value;

@@ -10,7 +10,7 @@ inline constexpr int kMostTrajectories = 100'000'000;  // of one batch
 
 // No table: no variation. Throws InputError as load_scene.
 BatchVariation read_batch_variation(const TomlReader& scene, const Model& model, const Control& control,
-                                    const SmoothContactOptions& smooth);
+                                    const World& world);
 
 // A number drawn by (seed, trajectory, stream, item) alone, whatever else is drawn.
 class Draw {
@@ -35,7 +35,7 @@ struct BatchParameter {
 };
 const std::vector<BatchParameter>& batch_parameters();
 // What `trajectory` drew for it; the scene's own value if `trajectory` is 0.
-double batch_parameter(const BatchParameter& parameter, const BatchVariation& variation,
+double batch_parameter(const BatchParameter& parameter, const BatchVariation& variation, double friction,
                        const SmoothContactOptions& smooth, std::uint64_t seed, std::uint64_t trajectory);
 
 }  // namespace scree

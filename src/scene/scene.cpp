@@ -20,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kMostSteps = 1e8;
+constexpr double kMostGravity = 1e6;  // [m/s^2], as World
 constexpr size_t kLongestTitle = 200;
 constexpr double kLargestStep = 0.1;  // [s] the engine chooses
 constexpr double kOutput = 0.02;      // [s] between the rows of a run whose step the engine chooses
@@ -47,13 +48,32 @@ struct StepKeys {
   std::optional<double> dt, accuracy, output;
 };
 
+// How the integrator `event` steps.
+void read_event_options(const TomlReader& table, EventOptions& options) {
+  table.check_keys(
+      {"touch", "rest_speed", "simultaneous", "flight_accuracy", "energy_accuracy", "max_events", "max_tries"});
+  const auto set = [&](const char* key, auto& field, const auto& value) {
+    if (!value) return;
+    field = *value;
+    table.blame(key, [&] { options.validate(); });
+  };
+  set("touch", options.touch, table.number("touch"));
+  set("rest_speed", options.rest_speed, table.number("rest_speed"));
+  set("simultaneous", options.simultaneous, table.number("simultaneous"));
+  set("flight_accuracy", options.flight_accuracy, table.number("flight_accuracy"));
+  set("energy_accuracy", options.energy_accuracy, table.number("energy_accuracy"));
+  set("max_events", options.max_events, table.integer("max_events"));
+  set("max_tries", options.max_tries, table.integer("max_tries"));
+}
+
 StepKeys read_step_options(const TomlReader& scene) {
   StepKeys keys;
   StepOptions& options = keys.options;
   const auto step = scene.table("step");
   if (!step) return keys;
-  step->check_keys({"integrator", "dt", "gravity", "tolerance", "max_iterations", "max_halvings", "max_turn",
-                    "accuracy", "output", "dissipation", "solver", "optimizer", "max_outer", "explicit_pd"});
+  if (step->has("gravity")) step->fail("gravity", "does not belong here, expected it at the top of the scene");
+  step->check_keys({"integrator", "dt", "event", "tolerance", "max_iterations", "max_halvings", "max_turn", "accuracy",
+                    "output", "dissipation", "solver", "optimizer", "max_outer", "explicit_pd"});
   // Everything not yet read is at its valid default, so a failing check blames the key just read.
   const auto set = [&](const char* key, auto& field, const auto& value) {
     if (!value) return;
@@ -64,7 +84,6 @@ StepKeys read_step_options(const TomlReader& scene) {
     step->blame("integrator", [&] { keys.integrator = integrator_from_name(*name); });
   keys.dt = step->number("dt");
   set("dt", options.dt, keys.dt);
-  if (const auto g = step->numbers("gravity", 3)) set("gravity", options.gravity, std::optional(Vec3(g->data())));
   set("tolerance", options.tolerance, step->number("tolerance"));
   set("max_iterations", options.max_iterations, step->integer("max_iterations"));
   set("max_halvings", options.max_halvings, step->integer("max_halvings"));
@@ -87,6 +106,7 @@ StepKeys read_step_options(const TomlReader& scene) {
     step->blame("optimizer", [&] { options.optimizer = optimizer_from_name(*name); });
   set("max_outer", options.max_outer, step->integer("max_outer"));
   set("explicit_pd", options.explicit_pd, step->boolean("explicit_pd"));
+  if (const auto event = step->table("event")) read_event_options(*event, options.event);
   return keys;
 }
 
@@ -234,8 +254,8 @@ Scene read_scene(std::string text, const fs::path& folder, const std::string& na
                  const SceneOverrides& overrides) {
   const toml::table root = parse_toml(text, name);
   const TomlReader scene(root, name);
-  scene.check_keys({"title", "model", "search_path", "base", "repair_inertia", "duration", "step", "initial", "control",
-                    "contact", "environment", "batch"});
+  scene.check_keys({"title", "model", "search_path", "base", "repair_inertia", "duration", "gravity", "step", "initial",
+                    "control", "contact", "environment", "batch"});
   scene.require("model");
   scene.require("duration");
 
@@ -245,8 +265,10 @@ Scene read_scene(std::string text, const fs::path& folder, const std::string& na
   double duration = *scene.number("duration");
   if (!(duration > 0)) scene.fail("duration", fmt::format("{}, expected > 0 s", duration));
   SceneFiles files(folder);
-  Environment environment = read_environment(scene, files);
-  const bool has_ground = !environment.solids().empty();
+  World world;
+  if (const auto gravity = scene.numbers("gravity", 3, kMostGravity)) world.gravity = Vec3(gravity->data());
+  read_environment(scene, files, world);
+  const bool has_ground = !world.colliders.empty();
   const StepKeys keys = read_step_options(scene);
   StepOptions options = keys.options;
 
@@ -256,8 +278,8 @@ Scene read_scene(std::string text, const fs::path& folder, const std::string& na
   read_initial_state(scene, model, q0, v0);
   const bool initial = scene.table("initial").has_value();
   Control control = read_control(scene, model, files, q0);
-  ContactWorld world = read_contact(scene, files, model, std::move(environment));
-  BatchVariation batch = read_batch_variation(scene, model, control, world.smooth);
+  read_contact(scene, files, model, world);
+  BatchVariation batch = read_batch_variation(scene, model, control, world);
 
   options.integrator = default_integrator(world);
   if (overrides.default_integrator) options.integrator = *overrides.default_integrator;
@@ -268,7 +290,7 @@ Scene read_scene(std::string text, const fs::path& folder, const std::string& na
                 [&] { check_contact(options.integrator, *world.law); });
   }
   if (has_ground && options.integrator == IntegratorType::event)
-    scene.blame(initial ? "initial" : "model", [&] { check_clear(model, world, q0); });
+    scene.blame(initial ? "initial" : "model", [&] { check_clear(model, world, options.event, q0); });
   if (overrides.duration) duration = *overrides.duration;
   const double output = choose_output(name, keys, overrides, duration, options);
   options.validate();

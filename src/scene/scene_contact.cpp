@@ -49,43 +49,43 @@ Mat3 read_heading(const TomlReader& table) {
   return rotation_from_rpy(Vec3(0, 0, table.number("heading").value_or(0)));
 }
 
-void add_plane(const TomlReader& table, Environment& ground, const std::string& name) {
+void add_plane(const TomlReader& table, World& world, const std::string& name) {
   table.check_keys({"shape", "name", "point", "normal"});
   const Vec3 point = vector_or(table, "point", Vec3::Zero()), normal = vector_or(table, "normal", Vec3::UnitZ());
-  table.blame("normal", [&] { ground.add_plane(point, normal, name); });
+  table.blame("normal", [&] { world.add(plane_collider(point, normal, name)); });
 }
 
-void add_slope(const TomlReader& table, Environment& ground, const std::string& name) {
+void add_slope(const TomlReader& table, World& world, const std::string& name) {
   table.check_keys({"shape", "name", "point", "angle", "heading"});
   const double angle = required_number(table, "angle");
   if (!(std::abs(angle) <= kSteepest))
     table.fail("angle", fmt::format("{}, expected a number in [{}, {}] rad", angle, -kSteepest, kSteepest));
   const Vec3 normal = read_heading(table) * Vec3(-std::sin(angle), 0, std::cos(angle));
-  ground.add_plane(vector_or(table, "point", Vec3::Zero()), normal, name);
+  world.add(plane_collider(vector_or(table, "point", Vec3::Zero()), normal, name));
 }
 
-void add_box(const TomlReader& table, Environment& ground, const std::string& name) {
+void add_box(const TomlReader& table, World& world, const std::string& name) {
   table.check_keys({"shape", "name", "position", "rpy", "quaternion", "size"});
   table.require("size");
   const Vec3 size = vector_or(table, "size", Vec3::Zero());
   for (int k = 0; k < 3; ++k) positive(table, "size", size(k));
-  ground.add_box({read_rotation(table), vector_or(table, "position", Vec3::Zero())}, size, name);
+  world.add(box_collider({read_rotation(table), vector_or(table, "position", Vec3::Zero())}, size, name));
 }
 
-void add_stairs(const TomlReader& table, Environment& ground, const std::string& name) {
+void add_stairs(const TomlReader& table, World& world, const std::string& name) {
   table.check_keys({"shape", "name", "position", "heading", "steps", "rise", "tread", "width", "landing"});
   table.require("steps");
-  Environment::Stairs stairs;
+  Stairs stairs;
   stairs.rise = positive(table, "rise");
   stairs.tread = positive(table, "tread");
   stairs.width = positive(table, "width");
   stairs.landing = positive(table, "landing", table.number("landing").value_or(stairs.landing));
   stairs.steps = *table.integer("steps");
   const Pose X_WS{read_heading(table), vector_or(table, "position", Vec3::Zero())};
-  table.blame("steps", [&] { ground.add_stairs(X_WS, stairs, name); });
+  table.blame("steps", [&] { world.add(stairs_colliders(X_WS, stairs, name)); });
 }
 
-void add_height_field(const TomlReader& table, SceneFiles& files, Environment& ground, const std::string& name) {
+void add_height_field(const TomlReader& table, SceneFiles& files, World& world, const std::string& name) {
   table.check_keys({"shape", "name", "file", "origin", "spacing", "low", "high"});
   const fs::path file = files.find(table, "file");
   HeightFieldOptions options;
@@ -101,7 +101,7 @@ void add_height_field(const TomlReader& table, SceneFiles& files, Environment& g
       table.fail("high", fmt::format("{}, expected more than low, {}", options.high, options.low));
   }
   table.blame("file", [&] {
-    ground.add_height_field(std::make_shared<const HeightField>(load_height_field(file, options)), name);
+    world.add(height_field_collider(std::make_shared<const HeightField>(load_height_field(file, options)), name));
   });
 }
 
@@ -119,7 +119,6 @@ template <class Options> struct OptionReader {
   void set_integer(const char* key, int& field) const { set(key, field, table.integer(key)); }
   // What all laws with a depth share.
   void read_capacity() const {
-    set_number("friction", options.friction);
     set_integer("directions", options.directions);
     set_integer("exponent", options.exponent);
     set_number("depth", options.depth);
@@ -130,8 +129,8 @@ template <class Options> struct OptionReader {
 };
 
 std::shared_ptr<const ContactLaw> read_coulomb(const TomlReader& table) {
-  table.check_keys(
-      {"law", "points", "smooth", "impact", "friction", "directions", "exponent", "depth", "stiffness", "air_force"});
+  table.check_keys({"law", "points", "smooth", "impact", "friction", "restitution", "directions", "exponent", "depth",
+                    "stiffness", "air_force"});
   CoulombOptions options;
   const OptionReader<CoulombOptions> reader{table, options};
   reader.read_capacity();
@@ -140,8 +139,8 @@ std::shared_ptr<const ContactLaw> read_coulomb(const TomlReader& table) {
 }
 
 std::shared_ptr<const ContactLaw> read_patch(const TomlReader& table) {
-  table.check_keys({"law", "points", "smooth", "impact", "friction", "directions", "exponent", "depth", "stiffness",
-                    "radius", "corners", "size", "axis", "torsion_radius", "rings"});
+  table.check_keys({"law", "points", "smooth", "impact", "friction", "restitution", "directions", "exponent", "depth",
+                    "stiffness", "radius", "corners", "size", "axis", "torsion_radius", "rings"});
   const auto size = table.numbers("size", 2), axis = table.numbers("axis", 3);
   const auto radius = table.number("radius");
   if (!radius && !size && !table.number("torsion_radius"))
@@ -162,7 +161,7 @@ std::shared_ptr<const ContactLaw> read_patch(const TomlReader& table) {
 }
 
 std::shared_ptr<const ContactLaw> read_granular(const TomlReader& table, SceneFiles& files) {
-  table.check_keys({"law", "points", "smooth", "impact", "table"});
+  table.check_keys({"law", "points", "smooth", "impact", "restitution", "table"});
   const fs::path file = files.find(table, "table");
   std::shared_ptr<const ContactLaw> law;
   table.blame("table", [&] { law = load_granular(file); });
@@ -177,15 +176,29 @@ std::shared_ptr<const ContactLaw> read_law(const TomlReader& table, SceneFiles& 
   table.fail("law", fmt::format("\"{}\", expected coulomb, granular or patch", law));
 }
 
-// What the integrators with smooth contact take in place of the law; its friction, unless given, is the law's.
+// What all integrators take from the surface. The table of a granular law has friction of its own.
+Surface read_surface(const TomlReader& contact) {
+  Surface surface;
+  const OptionReader<Surface> reader{contact, surface};
+  reader.set_number("friction", surface.friction);
+  reader.set_number("restitution", surface.restitution);
+  return surface;
+}
+
+// A key of another table.
+void refuse_moved(const TomlReader& table, const char* key, const char* place) {
+  if (table.has(key)) table.fail(key, fmt::format("does not belong here, expected it in {}", place));
+}
+
+// What the integrators with smooth contact take in place of the law.
 SmoothContactOptions read_smooth(const TomlReader& contact) {
   SmoothContactOptions options;
-  if (contact.string("law").value_or("coulomb") != "granular")
-    options.friction = contact.number("friction").value_or(options.friction);
   const auto table = contact.table("smooth");
   if (!table) return options;
+  refuse_moved(*table, "friction", "[contact]");
+  refuse_moved(*table, "dissipation", "[contact.smooth] as damping");
   table->check_keys({"normal_exponent", "slip_exponent", "depth_exponent", "depth", "stiffness", "speed", "drag",
-                     "form", "friction", "creep", "dissipation"});
+                     "form", "creep", "damping"});
   const OptionReader<SmoothContactOptions> reader{*table, options};
   if (const auto form = table->string("form")) {
     if (*form != "velocity" && *form != "printed")
@@ -202,35 +215,37 @@ SmoothContactOptions read_smooth(const TomlReader& contact) {
   reader.set_number("speed", options.speed);
   reader.set("drag", options.drag, table->number("drag", kStiffest));
   if (options.drag && table->number("speed")) table->fail("drag", "given together with speed, expected one of them");
-  reader.set_number("friction", options.friction);
   reader.set_number("creep", options.creep);
-  reader.set_number("dissipation", options.dissipation);
+  reader.set_number("damping", options.damping);
   return options;
 }
 
-// How the integrator `event` goes through impacts. Its friction is that of ne-lcp.
-EventOptions read_event(const TomlReader& contact) {
-  EventOptions options;
+// The law of impacts of the integrator `event`.
+void read_impact(const TomlReader& contact, World& world) {
   const auto table = contact.table("impact");
-  if (!table) return options;
-  table->check_keys({"law", "restitution", "touch", "rest_speed", "simultaneous", "accuracy", "energy_accuracy",
-                     "max_events", "max_tries", "tolerance", "max_steps", "directions"});
-  if (const auto law = table->string("law"))
-    table->blame("law", [&] { options.impact.law = impact_law_from_name(*law); });
-  if (options.impact.law == ImpactLaw::reflections) options.restitution = 1;  // knows no other
-  const OptionReader<EventOptions> reader{*table, options};
-  reader.set_number("restitution", options.restitution);
-  reader.set_number("touch", options.touch);
-  reader.set_number("rest_speed", options.rest_speed);
-  reader.set_number("simultaneous", options.simultaneous);
-  reader.set_number("accuracy", options.accuracy);
-  reader.set_number("energy_accuracy", options.energy_accuracy);
-  reader.set_integer("max_events", options.max_events);
-  reader.set_integer("max_tries", options.max_tries);
-  reader.set_number("tolerance", options.impact.tolerance);
-  reader.set("max_steps", options.impact.max_steps, table->integer("max_steps"));
-  reader.set_integer("directions", options.impact.friction_directions);
-  return options;
+  if (!table) return;
+  refuse_moved(*table, "restitution", "[contact]");
+  refuse_moved(*table, "accuracy", "[step.event] as flight_accuracy");
+  for (const char* key : {"touch", "rest_speed", "simultaneous", "energy_accuracy", "max_events", "max_tries"})
+    refuse_moved(*table, key, "[step.event]");
+  table->check_keys({"law", "tolerance", "max_steps", "directions"});
+  ImpactOptions& options = world.impact;
+  if (const auto law = table->string("law")) table->blame("law", [&] { options.law = impact_law_from_name(*law); });
+  if (options.law == ImpactLaw::reflections) {  // knows no other restitution
+    if (contact.number("restitution").value_or(1) != 1)
+      contact.fail("restitution", fmt::format("{}, expected 1 with the law of impacts reflections, which knows no "
+                                              "other; restitution-blend does",
+                                              world.surface.restitution));
+    world.surface.restitution = 1;
+  }
+  const auto set = [&](const char* key, auto& field, const auto& value) {
+    if (!value) return;
+    field = *value;
+    table->blame(key, [&] { options.validate({}); });
+  };
+  set("tolerance", options.tolerance, table->number("tolerance"));
+  set("max_steps", options.max_steps, table->integer("max_steps"));
+  set("directions", options.friction_directions, table->integer("directions"));
 }
 
 ContactCandidates read_candidates(const TomlReader& table) {
@@ -244,48 +259,44 @@ ContactCandidates read_candidates(const TomlReader& table) {
 
 }  // namespace
 
-Environment read_environment(const TomlReader& scene, SceneFiles& files) {
-  Environment ground;
+void read_environment(const TomlReader& scene, SceneFiles& files, World& world) {
   for (const TomlReader& table : scene.tables("environment")) {
     table.require("shape");
     const std::string shape = *table.string("shape");
     const std::string name = table.string("name").value_or(shape);
     if (shape == "plane") {
-      add_plane(table, ground, name);
+      add_plane(table, world, name);
     } else if (shape == "slope") {
-      add_slope(table, ground, name);
+      add_slope(table, world, name);
     } else if (shape == "box") {
-      add_box(table, ground, name);
+      add_box(table, world, name);
     } else if (shape == "stairs") {
-      add_stairs(table, ground, name);
+      add_stairs(table, world, name);
     } else if (shape == "height-field") {
-      add_height_field(table, files, ground, name);
+      add_height_field(table, files, world, name);
     } else {
       table.fail("shape", fmt::format("\"{}\", expected plane, slope, box, stairs or height-field", shape));
     }
   }
-  return ground;
 }
 
-ContactWorld read_contact(const TomlReader& scene, SceneFiles& files, const Model& model, Environment environment) {
-  ContactWorld world;
-  world.environment = std::move(environment);
+void read_contact(const TomlReader& scene, SceneFiles& files, const Model& model, World& world) {
   ContactCandidates which = ContactCandidates::automatic;
   const auto table = scene.table("contact");
   if (table) {
     world.law = read_law(*table, files);
+    world.surface = read_surface(*table);
     world.smooth = read_smooth(*table);
-    world.event = read_event(*table);
+    read_impact(*table, world);
     which = read_candidates(*table);
   }
-  if (world.environment.solids().empty()) return world;
-  scene.blame("environment", [&] { world.points = contact_candidates(model, which); });
-  if (world.points.empty())
+  if (world.colliders.empty()) return;
+  scene.blame("environment", [&] { world.add(contact_candidates(model, which)); });
+  if (!world.has_contact())
     scene.fail("environment",
                fmt::format("model {} has no point to touch it with, expected contact points or collision "
                            "shapes (contact.points)",
                            model.name()));
-  return world;
 }
 
 }  // namespace scree

@@ -2,13 +2,14 @@
 #pragma once
 
 #include "scene/scene_files.h"
-#include "scree/contact.h"
 #include "scree/step.h"
+#include "scree/world.h"
 
 namespace scree {
 
 // All throw InputError: file:line, key, value, expected.
-Environment read_environment(const TomlReader& scene, SceneFiles& files);
-ContactWorld read_contact(const TomlReader& scene, SceneFiles& files, const Model& model, Environment environment);
+void read_environment(const TomlReader& scene, SceneFiles& files, World& world);
+// After the environment: the points of the model that may touch it are added.
+void read_contact(const TomlReader& scene, SceneFiles& files, const Model& model, World& world);
 
 }  // namespace scree

@@ -7,8 +7,8 @@
 #include "base/random.h"
 #include "impact/routh_set.h"
 #include "impact_examples.h"
+#include "scree/collider.h"
 #include "scree/dynamics.h"
-#include "scree/environment.h"
 #include "scree/impact.h"
 #include "scree/simulation.h"
 #include "scree/urdf.h"
@@ -96,6 +96,7 @@ TEST(Step, AllocatesNothingWhenSubdividingOrFailing) {
 TEST(Step, AllocatesNothingWithSmoothContact) {
   for (const char* name : {"robosimian-planar", "spider-spatial"}) {
     test::ContactRobot robot(name);
+    robot.world.surface.friction = 0.7;
     robot.control.motion = robot.motion("jump");
     for (const IntegratorType integrator :
          {IntegratorType::pbfd, IntegratorType::pbfd_coulomb, IntegratorType::pbfd2, IntegratorType::pbfd_coulomb2}) {
@@ -228,19 +229,18 @@ TEST(Dynamics, AllocatesNothing) {
   EXPECT_EQ(guard.count(), 0);
 }
 
-TEST(Environment, DistanceAllocatesNothing) {
+TEST(Collider, DistanceAllocatesNothing) {
   test::Random random(53);
-  Environment ground;
-  ground.add_plane(Vec3::Zero(), Vec3::UnitZ());
-  ground.add_box({}, Vec3::Ones());
   Eigen::MatrixXd heights(6, 5);
   for (double& h : heights.reshaped()) h = test::uniform(random, -0.3, 0.3);
-  ground.add_height_field(std::make_shared<const HeightField>(heights, Eigen::Vector2d(-1, -1), 0.5));
+  const std::vector<Collider> ground = {
+      plane_collider(Vec3::Zero(), Vec3::UnitZ()), box_collider({}, Vec3::Ones()),
+      height_field_collider(std::make_shared<const HeightField>(heights, Eigen::Vector2d(-1, -1), 0.5))};
   test::AllocationGuard guard;
   double sum = 0;
   for (int k = 0; k < 1000; ++k) {
     const Vec3 p = test::random_vector(random, 2);
-    for (size_t solid = 0; solid < 3; ++solid) sum += ground.distance(solid, p).value + ground.distance_bound(solid, p);
+    for (const Collider& collider : ground) sum += distance(collider, p).value + distance_bound(collider, p);
   }
   EXPECT_EQ(guard.count(), 0) << sum;
 }
@@ -252,10 +252,10 @@ TEST(Step, AllocatesNothingInContactAfterWarmUp) {
   for (const auto& [integrator, law] :
        {std::pair(IntegratorType::ne_nmdp, make_coulomb({})), std::pair(IntegratorType::ne_zonmdp, sand)}) {
     Model model = load_urdf(root / "models/robosimian-planar.urdf");
-    ContactWorld world;
-    world.environment.add_plane(Vec3(0, 0, -0.8), Vec3::UnitZ());
+    World world;
+    world.add(plane_collider(Vec3(0, 0, -0.8), Vec3::UnitZ()));
     world.law = law;
-    world.points = model.contact_points();
+    world.add(contact_candidates(model, ContactCandidates::named));
     const auto motion = std::make_shared<const Motion>(load_motion(root / "motions/robosimian-walk.toml", model));
     Simulation simulation(std::move(model), std::move(world),
                           {.integrator = integrator, .dt = 0.05, .tolerance = 1e-4});
@@ -281,6 +281,7 @@ TEST(Step, AllocatesNothingWithComplementarity) {
   for (const char* name : {"robosimian-planar", "spider-spatial"})
     for (const bool explicit_pd : {false, true}) {
       test::ContactRobot robot(name);
+      robot.world.surface.friction = 0.7;
       robot.control.motion = robot.motion("walk");
       StepOptions options;
       options.integrator = IntegratorType::ne_lcp;

@@ -36,8 +36,8 @@ Scene scene_of(const Model& model) {
 
 Scene box_scene(const std::filesystem::path& models) {
   Scene scene = scene_of(load_urdf(models / "box-planar.urdf"));
-  scene.world.environment.add_plane(Vec3::Zero(), Vec3::UnitZ(), "floor");
-  scene.world.points = scene.model.contact_points();
+  scene.world.add(plane_collider(Vec3::Zero(), Vec3::UnitZ(), "floor"));
+  scene.world.add(contact_candidates(scene.model, ContactCandidates::named));
   return scene;
 }
 
@@ -118,13 +118,12 @@ class Maker {
     };
     const double landing = std::sqrt(2 * (0.65 - kHalf) / kGravity);
     const int substeps = 20;
+    Table q, v;
     for (size_t row = 0; row < fan_.time.size(); ++row) {
       const double t = fan_.time[row];
       if (t > last) {
-        for (int k = 0; k < 3; ++k) {
-          fan_.q.push_back(kNan);
-          fan_.v.push_back(kNan);
-        }
+        q.append(Vec3::Constant(kNan));
+        v.append(Vec3::Constant(kNan));
         continue;
       }
       for (int sub = 0; row > 0 && sub < substeps; ++sub) {
@@ -163,9 +162,11 @@ class Maker {
           box.place();
         }
       }
-      for (const double x : {box.s.x, box.s.z, box.s.angle}) fan_.q.push_back(x);
-      for (const double x : {box.s.vx, box.s.vz, box.s.rate}) fan_.v.push_back(x);
+      q.append(Vec3(box.s.x, box.s.z, box.s.angle));
+      v.append(Vec3(box.s.vx, box.s.vz, box.s.rate));
     }
+    fan_.q.append(q);
+    fan_.v.append(v);
     out.final_energy = box.energy() + kGravity * box.s.z;
     out.penetration = 4e-10 * uniform(random);
     if (fails) {
@@ -191,7 +192,7 @@ class Maker {
       for (size_t c = 0; c < 3; ++c) {
         std::vector<double> values;
         for (size_t b = 0; b < fan_.branches.size(); ++b)
-          if (const double x = fan_.q[(b * rows + r) * 3 + c]; !std::isnan(x)) values.push_back(x);
+          if (const double x = fan_.q(b, r, c); !std::isnan(x)) values.push_back(x);
         const double count = static_cast<double>(values.size());
         const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
         for (const double x : values) total += weight[c] * (x - mean) * (x - mean) / count;
@@ -250,13 +251,15 @@ void write_joints(const std::filesystem::path& directory) {
   fan.time = {0, 0.1, 0.25, 0.5};
   fan.spread.assign(4, 0.0);
   nlohmann::json exact = nlohmann::json::array();
-  for (int b = 0; b < 2; ++b) {
+  fan.q = TableStack(2, fan.rows(), static_cast<size_t>(scene.model.nq()));
+  fan.v = TableStack(2, fan.rows(), static_cast<size_t>(scene.model.nv()));
+  for (size_t b = 0; b < 2; ++b) {
     nlohmann::json rows = nlohmann::json::array();
     for (size_t r = 0; r < fan.rows(); ++r) {
       Eigen::VectorXd v = Eigen::VectorXd::NullaryExpr(scene.model.nv(), [&] { return normal(random); });
       const Eigen::VectorXd q = integrate_position(scene.model, scene.model.neutral_position(), v, 1);
-      fan.q.insert(fan.q.end(), q.begin(), q.end());
-      fan.v.insert(fan.v.end(), v.begin(), v.end());
+      fan.q.row(b, r) = q;
+      fan.v.row(b, r) = v;
       nlohmann::json poses = nlohmann::json::array();
       for (const Pose& X_WB : body_poses(scene.model, q)) {
         const Quat turn(X_WB.R);

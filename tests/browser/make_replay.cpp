@@ -109,8 +109,8 @@ Run swing(const Model& model, double dt, size_t rows) {
       if (joint.type == JointType::ball) q.segment<4>(joint.q_index) << std::cos(wave), 0, 0, std::sin(wave);
     }
     run.time.push_back(t);
-    run.q.insert(run.q.end(), q.begin(), q.end());
-    run.v.insert(run.v.end(), static_cast<size_t>(model.nv()), 0.0);
+    run.q.append(q);
+    run.v.append(Eigen::VectorXd::Zero(model.nv()));
     run.kinetic_energy.push_back(3 * std::pow(std::sin(2 * kPi * 0.5 * t), 2));
     run.potential_energy.push_back(40 - 3 * std::pow(std::sin(2 * kPi * 0.5 * t), 2));
     run.residual.push_back(r == 0 ? 0 : 1e-9 * (1.1 + std::sin(40 * t)));
@@ -145,7 +145,7 @@ Run walk(const Model& model, double dt, size_t rows, double speed) {
   run.title = "Four legs on the ground";
   run.settings = {{"integrator", "pbd-nmdp"}, {"dt", "50 ms"}, {"contact points", "4"}};
   run.first_contact.push_back(0);
-  for (const ContactPoint& point : model.contact_points()) run.point_names.push_back(point.name);
+  run.colliders = contact_candidates(model, ContactCandidates::named);  // 0 to 3: the feet. 4: the first of the ground
   for (size_t r = 0; r < rows; ++r) {
     const double t = dt * static_cast<double>(r);
     Eigen::VectorXd q = model.neutral_position();
@@ -164,7 +164,8 @@ Run walk(const Model& model, double dt, size_t rows, double speed) {
       if (std::cos(phase) > 0.1) continue;
       const ContactPoint& point = model.contact_points()[static_cast<size_t>(k)];
       Contact contact;
-      contact.point = k;
+      contact.a = k;
+      contact.b = 4;
       contact.position = poses[static_cast<size_t>(point.body.value())] * point.p_B;
       contact.position.z() = 0;
       contact.force = Vec3(60 * std::sin(phase), 10, 400 - 150 * std::cos(phase));
@@ -178,8 +179,8 @@ Run walk(const Model& model, double dt, size_t rows, double speed) {
     run.optimality.push_back(r == 0 ? 0 : 1e-9);
     run.outer.push_back(r == 0 ? 0 : 12 + static_cast<int>(r % 5));
     run.time.push_back(t);
-    run.q.insert(run.q.end(), q.begin(), q.end());
-    run.v.insert(run.v.end(), static_cast<size_t>(model.nv()), 0.0);
+    run.q.append(q);
+    run.v.append(Eigen::VectorXd::Zero(model.nv()));
     run.kinetic_energy.push_back(5 + std::sin(4 * kPi * t));
     run.potential_energy.push_back(40 + std::sin(4 * kPi * t));
     run.residual.push_back(r == 0 ? 0 : 1e-9);
@@ -207,7 +208,8 @@ void add_events(Run& run, size_t count) {
     event.kind = k == 6 ? EventKind::impact_without_collision : kinds[k % 3];
     for (int c = 0; c < (k == 3 ? 15 : 1 + static_cast<int>(k % 2)); ++c) {
       EventContact contact;
-      contact.point = (static_cast<int>(k) + c) % 4;
+      contact.a = (static_cast<int>(k) + c) % 4;
+      contact.b = 4;
       contact.impulse = Vec3(0.3, 0.4, 2.0 + static_cast<double>(k));
       event.contacts.push_back(contact);
     }
@@ -286,14 +288,15 @@ void write_all(const std::filesystem::path& directory) {
 
   const Model legs = four_legs(JointType::floating);
   run = walk(legs, 0.05, 61, 0.3);
-  run.environment.add_plane(Vec3::Zero(), Vec3::UnitZ());
-  run.environment.add_plane(Vec3(1.5, 0, 0), Vec3(-0.3, 0, 1).normalized(), "ramp");
+  run.colliders.push_back(plane_collider(Vec3::Zero(), Vec3::UnitZ()));
+  run.colliders.push_back(plane_collider(Vec3(1.5, 0, 0), Vec3(-0.3, 0, 1).normalized(), "ramp"));
   for (int k = 0; k < 3; ++k)
-    run.environment.add_box({Mat3::Identity(), {0.4 + 0.15 * k, 1.0, 0.05 + 0.1 * k}}, {1.0 - 0.3 * k, 0.6, 0.1});
+    run.colliders.push_back(
+        box_collider({Mat3::Identity(), {0.4 + 0.15 * k, 1.0, 0.05 + 0.1 * k}}, {1.0 - 0.3 * k, 0.6, 0.1}));
   write_replay(directory / "contact.html", legs, run);
 
   Run eventful = walk(legs, 0.05, 61, 0.3);
-  eventful.environment = run.environment;
+  eventful.colliders = run.colliders;
   add_events(eventful, 24);
   write_replay(directory / "events.html", legs, eventful);
   eventful.events.clear();
@@ -303,23 +306,23 @@ void write_all(const std::filesystem::path& directory) {
 
   run = walk(legs, 0.05, 41, 0.1);
   run.title = "Four legs on hills";
-  run.environment.add_height_field(hills());
+  run.colliders.push_back(height_field_collider(hills()));
   write_replay(directory / "terrain.html", legs, run);
 
   const Model flat = four_legs(JointType::planar);
   run = walk(flat, 0.05, 121, 1.5);
   run.title = "Four legs in a plane, far away";
-  run.environment.add_plane(Vec3(0, 0, -0.02), Vec3::UnitZ());
+  run.colliders.push_back(plane_collider(Vec3(0, 0, -0.02), Vec3::UnitZ()));
   write_replay(directory / "far.html", flat, run);
 
   // Ghosts: of the same model, faster, at a fifth of the step and shorter; of another model and longer; for one row.
   run = walk(legs, 0.05, 61, 0.3);
-  run.environment.add_plane(Vec3::Zero(), Vec3::UnitZ());
+  run.colliders.push_back(plane_collider(Vec3::Zero(), Vec3::UnitZ()));
   Run ghost = walk(legs, 0.01, 201, 0.35);
   ghost.title = "Four legs <i>faster</i>";
   ghost.settings = {{"integrator", "pbd-nmdp"}, {"dt", "10 ms"}, {"seed", "7"}};
   ghost.status = RunStatus::interrupted;
-  ghost.environment = run.environment;
+  ghost.colliders = run.colliders;
   write_replay(directory / "ghost.html", legs, run, {legs, ghost});
 
   ghost = swing(model, 0.005, 1201);

@@ -53,7 +53,7 @@ void run(long number, std::uint64_t seed, Tally& tally, std::mutex& mutex) {
     }
     mine.deepest = std::max(mine.deepest, -test::smallest_gap(scene.model, scene.world, scene.state.q));
     if (!(scene.state.time > before)) broken = "time does not go on";
-    if (!(mine.deepest <= scene.world.event.touch)) broken = fmt::format("{} m deep", mine.deepest);
+    if (!(mine.deepest <= scene.options.event.touch)) broken = fmt::format("{} m deep", mine.deepest);
     if (!(mine.gain <= kGain)) broken = fmt::format("an impact gains {:.3g} of its energy", mine.gain);
     if (!scene.state.q.allFinite() || !scene.state.v.allFinite()) broken = "numbers that are not finite";
   }
@@ -70,8 +70,8 @@ void run(long number, std::uint64_t seed, Tally& tally, std::mutex& mutex) {
   for (const auto& [what, why] : {std::pair{"failed", failure}, std::pair{"BROKEN", broken}})
     if (!why.empty())
       fmt::print("scene {} ({}, {}, e = {:.3g}, mu = {:.3g}, dt = {:.3g} s) {} at {:.6g} s: {}\n", number, scene.name,
-                 impact_law_name(scene.world.event.impact.law), scene.world.event.restitution,
-                 scene.world.smooth.friction, scene.options.dt, what, scene.state.time, why);
+                 impact_law_name(scene.world.impact.law), scene.world.surface.restitution, scene.world.surface.friction,
+                 scene.options.dt, what, scene.state.time, why);
 }
 
 }  // namespace

@@ -51,8 +51,8 @@ void run(int number, std::uint64_t seed, Tally& tally, std::mutex& mutex) {
     fmt::print(
         "scene {} ({}, {}, e = {:.3g}, mu = {:.3g}, dt = {:.3g} s): gains {:.3g} of {:.4g} J in a row, {:.3g} in "
         "all, reported {:.3g}{}{}\n",
-        number, scene.name, impact_law_name(scene.world.event.impact.law), scene.world.event.restitution,
-        scene.world.smooth.friction, scene.options.dt, row, course.largest, whole, course.reported / course.largest,
+        number, scene.name, impact_law_name(scene.world.impact.law), scene.world.surface.restitution,
+        scene.world.surface.friction, scene.options.dt, row, course.largest, whole, course.reported / course.largest,
         course.failure.empty() ? "" : "; ", course.failure);
 }
 

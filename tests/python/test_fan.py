@@ -28,7 +28,7 @@ def fan(tmp_path_factory):
 
 
 def test_layout_and_units(fan):
-    assert fan.attrs["fan_version"] == 1
+    assert fan.attrs["fan_version"] == 2
     assert fan.attrs["status"] == "complete"
     assert fan.attrs["seed"] == "1"
     rows = len(fan["time"])

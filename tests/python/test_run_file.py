@@ -56,7 +56,7 @@ def test_every_numeric_dataset_has_units_and_one_row_per_step(joints):
 def test_attributes_are_python_strings_and_numbers(joints):
     assert joints.attrs["title"] == "Joints"
     assert joints.attrs["status"] == "complete"
-    assert joints.attrs["format_version"] == 2
+    assert joints.attrs["format_version"] == 3
     assert joints.attrs["scree_version"].count(".") == 2
     assert joints.attrs["wall_time"] > 0
     assert len(joints.attrs["final_state_hash"]) == 16 and int(joints.attrs["final_state_hash"], 16) > 0

@@ -19,14 +19,14 @@ inline constexpr IntegratorType kContactIntegrators[] = {IntegratorType::ne_mdp,
 
 // `name` as in models/: "robosimian-planar", "spider-spatial", ...
 struct ContactRobot {
-  explicit ContactRobot(const std::string& name, CoulombOptions law = {})
+  explicit ContactRobot(const std::string& name, const CoulombOptions& law = {})
       : model(load_urdf(source_dir() + "/models/" + name + ".urdf")), control(model) {
     const bool spider = model.name().starts_with("spider");
-    law.friction = spider ? 1.5 : 0.7;
+    world.surface.friction = spider ? 1.5 : 0.7;
     floor = spider ? -0.43 : -0.80;
-    world.environment.add_plane({0, 0, floor}, Vec3::UnitZ());
+    world.add(plane_collider({0, 0, floor}, Vec3::UnitZ()));
     world.law = make_coulomb(law);
-    world.points = model.contact_points();
+    world.add(contact_candidates(model, ContactCandidates::named));
     stance = model.neutral_position();
     Eigen::VectorXd rate = Eigen::VectorXd::Zero(model.nv());
     motion("walk")->sample(0, stance, rate);
@@ -50,9 +50,10 @@ struct ContactRobot {
 
   double lowest_foot(const Eigen::VectorXd& q) const {  // [m] above the floor
     double lowest = std::numeric_limits<double>::infinity();
-    for (const ContactPoint& p : world.points) {
-      const Pose X_WB = frame_pose(model, q, Frame{"", p.body, {}});
-      lowest = std::min(lowest, (X_WB * p.p_B).z() - p.radius - floor);
+    for (const Collider& foot : world.colliders) {
+      if (foot.body == kWorld) continue;
+      const Pose X_WB = frame_pose(model, q, Frame{"", foot.body, {}});
+      lowest = std::min(lowest, (X_WB * foot.X_BS.p).z() - std::get<Sphere>(foot.shape).radius - floor);
     }
     return lowest;
   }
@@ -80,7 +81,7 @@ struct ContactRobot {
   }
 
   Model model;
-  ContactWorld world;
+  World world;
   Control control;
   Eigen::VectorXd stance;
   double floor;

@@ -24,7 +24,7 @@ struct ContactTruth {
 };
 
 // `before`: the state the substep of length h started from; `after`: where it ended; `ws`: the workspace it left.
-inline ContactTruth contact_truth(const Model& model, const ContactWorld& world, const Control& control,
+inline ContactTruth contact_truth(const Model& model, const World& world, const Control& control,
                                   const StepOptions& options, const State& before, double h, const State& after,
                                   StepWorkspace::Impl& ws, bool with_gap) {
   const int n = model.nv();
@@ -34,7 +34,7 @@ inline ContactTruth contact_truth(const Model& model, const ContactWorld& world,
   PositionBasedStage pbd(model);
   Discretisation& stage = newton_euler ? static_cast<Discretisation&>(ne) : pbd;
   JointForces joints(model);
-  stage.begin(before, h, options.gravity);
+  stage.begin(before, h, world.gravity);
   const Eigen::VectorXd delta = ws.delta;
 
   ContactTruth truth;
@@ -47,7 +47,7 @@ inline ContactTruth contact_truth(const Model& model, const ContactWorld& world,
   ContactSet all(model, world);
   const int V = all.vertex_count();
   stage.set_trial(delta.data());
-  all.select(stage.trial(), 1e9, options.gravity.norm(), true);
+  all.select(stage.trial(), 1e9, world.gravity.norm(), true);
   Eigen::VectorXd w = Eigen::VectorXd::Zero(all.weight_count());
   all.load_weights(after.contact_weights, w);
   for (int x = 0; x < all.size(); ++x) {
@@ -67,7 +67,7 @@ inline ContactTruth contact_truth(const Model& model, const ContactWorld& world,
   dynamics.set_position(after.q);
   const Eigen::VectorXd inertia = dynamics.mass_matrix().diagonal();
   truth.residual = (G(delta, w).array().abs() / inertia.array()).maxCoeff();
-  truth.rounding = ws.rounding.maxCoeff();
+  truth.rounding = ws.residual_scale.rounding.maxCoeff();
   std::vector<Contact> contacts;
   all.report(stage.trial(), w, contacts);
   for (const Contact& contact : contacts) truth.touching += contact.depth > 0;

@@ -17,50 +17,52 @@ namespace scree::test {
 struct EventScene {
   std::string name;
   Model model;
-  ContactWorld world;
+  World world;
   Control control;
   State state;
   StepOptions options;
 };
 
 // [m] the smallest gap of all pairs, from frame poses and signed distances alone.
-inline double smallest_gap(const Model& model, const ContactWorld& world, const Eigen::VectorXd& q) {
+inline double smallest_gap(const Model& model, const World& world, const Eigen::VectorXd& q) {
   double smallest = std::numeric_limits<double>::infinity();
-  for (const ContactPoint& point : world.points) {
-    const Vec3 centre = frame_pose(model, q, Frame{"", point.body, {}}) * point.p_B;
-    for (size_t solid = 0; solid < world.environment.solids().size(); ++solid)
-      smallest = std::min(smallest, world.environment.distance(solid, centre).value - point.radius);
+  for (const ContactPair& pair : world.pairs()) {
+    const Collider &point = world.colliders[static_cast<size_t>(pair.a)],
+                   &ground = world.colliders[static_cast<size_t>(pair.b)];
+    const Vec3 centre = frame_pose(model, q, Frame{"", point.body, {}}) * point.X_BS.p;
+    smallest = std::min(smallest, distance(ground, centre).value - std::get<Sphere>(point.shape).radius);
   }
   return smallest;
 }
 
-inline void add_random_ground(Random& random, Environment& ground) {
+inline void add_random_ground(Random& random, World& world) {
   const int kind = static_cast<int>(uniform(random, 0, 6));
   const double slope = uniform(random, -0.4, 0.4);
-  const auto floor = [&] { ground.add_plane(Vec3::Zero(), Vec3::UnitZ(), "floor"); };
+  const auto floor = [&] { world.add(plane_collider(Vec3::Zero(), Vec3::UnitZ(), "floor")); };
   if (kind == 0) {
     floor();
   } else if (kind == 1) {
-    ground.add_plane(Vec3::Zero(), Vec3(std::sin(slope), 0, std::cos(slope)), "slope");
+    world.add(plane_collider(Vec3::Zero(), Vec3(std::sin(slope), 0, std::cos(slope)), "slope"));
   } else if (kind == 2) {  // a corner
     floor();
-    ground.add_plane(Vec3(0.6, 0, 0), -Vec3::UnitX(), "wall");
+    world.add(plane_collider(Vec3(0.6, 0, 0), -Vec3::UnitX(), "wall"));
   } else if (kind == 3) {  // a valley
-    ground.add_plane(Vec3::Zero(), Vec3(std::sin(0.5), 0, std::cos(0.5)), "left");
-    ground.add_plane(Vec3::Zero(), Vec3(-std::sin(0.6), 0, std::cos(0.6)), "right");
+    world.add(plane_collider(Vec3::Zero(), Vec3(std::sin(0.5), 0, std::cos(0.5)), "left"));
+    world.add(plane_collider(Vec3::Zero(), Vec3(-std::sin(0.6), 0, std::cos(0.6)), "right"));
   } else if (kind == 4) {  // a block to fall on
     floor();
     const Mat3 turn = Eigen::AngleAxisd(slope, Vec3::UnitY()).toRotationMatrix();
-    ground.add_box({turn, Vec3(0.1, 0, 0.1)}, Vec3(0.4, 3, 0.2), "block");
+    world.add(box_collider({turn, Vec3(0.1, 0, 0.1)}, Vec3(0.4, 3, 0.2), "block"));
   } else {
     Eigen::MatrixXd heights(12, 12);
     for (Eigen::Index i = 0; i < heights.size(); ++i) heights(i) = uniform(random, -0.08, 0.08);
-    ground.add_height_field(std::make_shared<const HeightField>(heights, Eigen::Vector2d(-2.75, -2.75), 0.5), "hills");
+    world.add(height_field_collider(std::make_shared<const HeightField>(heights, Eigen::Vector2d(-2.75, -2.75), 0.5),
+                                    "hills"));
   }
 }
 
 // Lifted from the ground by `clear` [m] if its base is free.
-inline void lift_clear(const Model& model, const ContactWorld& world, double clear, Eigen::VectorXd& q) {
+inline void lift_clear(const Model& model, const World& world, double clear, Eigen::VectorXd& q) {
   const Joint& base = model.joints()[0];
   const int height = base.q_index + (base.type == JointType::planar ? 1 : 2);
   for (int k = 0; k < 1000; ++k) {
@@ -79,17 +81,16 @@ inline EventScene random_event_scene(Random& random) {
   Model model = load_urdf(source_dir() + "/models/" + name + ".urdf");
   const Control still(model);
   EventScene scene{name, std::move(model), {}, still, {}, {}};
-  add_random_ground(random, scene.world.environment);
-  scene.world.points = contact_candidates(scene.model, ContactCandidates::automatic);
-  scene.world.smooth.friction = uniform(random, 0, 1) < 0.15 ? 0 : uniform(random, 0.05, 1.2);
+  add_random_ground(random, scene.world);
+  scene.world.add(contact_candidates(scene.model, ContactCandidates::automatic));
+  scene.world.surface.friction = uniform(random, 0, 1) < 0.15 ? 0 : uniform(random, 0.05, 1.2);
   const ImpactLaw laws[] = {ImpactLaw::anitescu_potra,    ImpactLaw::anitescu_potra, ImpactLaw::sequential,
                             ImpactLaw::poisson,           ImpactLaw::moreau,         ImpactLaw::gauss_seidel_max,
                             ImpactLaw::restitution_blend, ImpactLaw::reflections};
-  EventOptions& event = scene.world.event;
-  event.impact.law = laws[static_cast<int>(uniform(random, 0, 8))];
-  event.restitution = event.impact.law == ImpactLaw::reflections ? 1
-                      : uniform(random, 0, 1) < 0.4              ? 0
-                                                                 : uniform(random, 0, 0.8);
+  scene.world.impact.law = laws[static_cast<int>(uniform(random, 0, 8))];
+  scene.world.surface.restitution = scene.world.impact.law == ImpactLaw::reflections ? 1
+                                    : uniform(random, 0, 1) < 0.4                    ? 0
+                                                                                     : uniform(random, 0, 0.8);
   scene.options.integrator = IntegratorType::event;
   scene.options.dt = std::pow(10, uniform(random, -3.3, -2));
   for (const Joint& joint : scene.model.joints())
@@ -148,14 +149,14 @@ inline EventScene random_passive_scene(Random& random, int model_number, int law
   Model model = load_urdf(source_dir() + "/models/" + name + ".urdf");
   const Control limp(model);
   EventScene scene{name, std::move(model), {}, limp, {}, {}};
-  ContactWorld& world = scene.world;
-  world.points = contact_candidates(scene.model, ContactCandidates::automatic);
-  world.smooth.friction = uniform(random, 0, 1) < 0.25 ? 0 : std::pow(10, uniform(random, -1.5, 1));
-  world.event.impact.law = impact_laws()[static_cast<size_t>(law_number) % impact_laws().size()];
+  World& world = scene.world;
+  world.add(contact_candidates(scene.model, ContactCandidates::automatic));
+  world.surface.friction = uniform(random, 0, 1) < 0.25 ? 0 : std::pow(10, uniform(random, -1.5, 1));
+  world.impact.law = impact_laws()[static_cast<size_t>(law_number) % impact_laws().size()];
   const double kind = uniform(random, 0, 1);
-  world.event.restitution = world.event.impact.law == ImpactLaw::reflections || kind < 0.1 ? 1
-                            : kind < 0.5                                                   ? 0
-                                                                                           : uniform(random, 0, 1);
+  world.surface.restitution = world.impact.law == ImpactLaw::reflections || kind < 0.1 ? 1
+                              : kind < 0.5                                             ? 0
+                                                                                       : uniform(random, 0, 1);
   scene.options.integrator = IntegratorType::event;
   scene.options.dt = uniform(random, 2e-3, 1e-2);
   scene.options.explicit_pd = uniform(random, 0, 1) < 0.75;
@@ -180,14 +181,13 @@ inline EventScene random_passive_scene(Random& random, int model_number, int law
   }
   const JointType base = scene.model.joints()[0].type;
   if (base == JointType::planar || base == JointType::floating) {
-    add_random_ground(random, world.environment);
+    add_random_ground(random, world);
     lift_clear(scene.model, world, clear, q);
   } else {  // it cannot be lifted
-    double lowest = 0;
-    for (const ContactPoint& point : world.points)
-      lowest = std::min(lowest, (frame_pose(scene.model, q, Frame{"", point.body, {}}) * point.p_B).z() - point.radius);
-    world.environment.add_plane(Vec3(0, 0, lowest - clear), Vec3::UnitZ(), "floor");
+    const double lowest = std::min(0.0, lowest_point(scene.model, world.colliders, q));
+    world.add(plane_collider(Vec3(0, 0, lowest - clear), Vec3::UnitZ(), "floor"));
   }
+  if (world.body_colliders() == 0) world.colliders.clear();  // ground that nothing can touch is refused
   scene.state = make_state(scene.model, q, v);
   return scene;
 }
@@ -207,7 +207,7 @@ inline PassiveCourse run_passive(EventScene& scene, double duration) {
   Dynamics dynamics(scene.model);
   dynamics.set_position(scene.state.q);  // within its joint stops: these hold nothing
   PassiveCourse course;
-  double bottom = dynamics.gravity_energy(scene.options.gravity);
+  double bottom = dynamics.gravity_energy(scene.world.gravity);
   double last = dynamics.kinetic_energy(scene.state.v) + bottom, lowest = last, top = last;
   while (scene.state.time < duration) {
     const StepReport report = step(scene.model, scene.control, scene.options, scene.state, workspace);

@@ -2,8 +2,15 @@
 #pragma once
 
 #include "scree/model.h"
+#include "scree/world.h"
 
 namespace scree::test {
+
+inline World weightless() {
+  World world;
+  world.gravity.setZero();
+  return world;
+}
 
 // A slender rod of length l hanging from a hinge about y; centre of mass at l/2 below the hinge.
 inline ModelBuilder& add_rod(ModelBuilder& builder, const std::string& name, const std::string& parent, double drop,

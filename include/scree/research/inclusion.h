@@ -5,17 +5,18 @@
 // 1/(1 + |lambda_n|_1) a unit of s. At an impact of several contacts s may flow through them at any rates: a seed picks
 // one of the solutions.
 //
-// ContactWorld::event has `touch`, `rest_speed`, `accuracy` (of contact-free motion) and `impact.friction_directions`,
-// ContactWorld::smooth has `friction`; contact is rigid and inelastic, all else of the two plays no part.
+// Contact is rigid and inelastic, with World::surface.friction in World::impact.friction_directions; all else that the
+// world says of contact plays no part.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "scree/contact.h"
 #include "scree/control.h"
+#include "scree/event.h"
 #include "scree/state.h"
+#include "scree/world.h"
 
 namespace scree {
 
@@ -34,16 +35,16 @@ enum class InclusionSelection {
 };
 
 struct InclusionOptions {
-  Vec3 gravity = Vec3(0, 0, -9.81);  // [m/s^2]
-  double max_dt = 0.01;              // in (0, 1] [s], of a boundary step, which is of first order in it
+  double max_dt = 0.01;  // in (0, 1] [s], of a boundary step, which is of first order in it
   InclusionSelection selection = InclusionSelection::equal;
   std::uint64_t seed = 1;
-  void validate() const;  // throws InputError: field, value received, accepted range
+  EventOptions event = {};  // touch, rest_speed and flight_accuracy of it
+  void validate() const;    // throws InputError: field, value received, accepted range
 };
 
-// A pair of point and solid that was closed at the start of the step or is at its end.
+// A pair that was closed at the start of the step or is at its end.
 struct InclusionContact {
-  int point = 0, solid = 0;      // indices into ContactWorld::points and Environment::solids()
+  int a = 0, b = 0;              // indices into World::colliders: of a body, and of the ground it touches
   double gap = 0;                // [m] at the end of the step
   double normal_velocity = 0;    // [m/s] likewise, > 0 where it parts
   double normal_impulse = 0;     // >= 0 [N s] during the step
@@ -77,8 +78,8 @@ class Inclusion {
   static constexpr double kMaxStep = 10;  // [s; N s]
 
   // Refers to model and world, copies the control. Throws InputError.
-  Inclusion(const Model& model, const ContactWorld& world, const Control& control, const InclusionOptions& options);
-  Inclusion(const Model& model, const ContactWorld& world, const InclusionOptions& options = {});  // no control
+  Inclusion(const Model& model, const World& world, const Control& control, const InclusionOptions& options);
+  Inclusion(const Model& model, const World& world, const InclusionOptions& options = {});  // no control
   ~Inclusion();
   Inclusion(Inclusion&&) noexcept;
   Inclusion& operator=(Inclusion&&) noexcept;
@@ -90,7 +91,7 @@ class Inclusion {
 
   InclusionMode mode(const State& state);
   double least_gap(const State& state);  // [m] of all pairs; infinite if there are none
-  // Of the contacts that are closed, ordered by point and solid; v is that of the state.
+  // Of the contacts that are closed, ordered by pair; v is that of the state.
   ImpactProblem impact_problem(const State& state);
 
   struct Impl;

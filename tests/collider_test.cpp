@@ -1,10 +1,12 @@
-#include "scree/environment.h"
+#include "scree/collider.h"
 
 #include <gtest/gtest.h>
 
 #include <functional>
 
 #include "scree/error.h"
+#include "scree/world.h"
+#include "support/mechanisms.h"
 #include "support/random_tree.h"
 
 namespace scree {
@@ -17,14 +19,14 @@ using test::random_vector;
 using test::uniform;
 
 // Gradient against differences of the value, Hessian against differences of the gradient.
-void expect_derivatives(const Environment& ground, size_t solid, const Vec3& p, double tolerance) {
+void expect_derivatives(const Collider& ground, const Vec3& p, double tolerance) {
   const double h = 1e-5;
-  const SignedDistance at = ground.distance(solid, p);
+  const SignedDistance at = distance(ground, p);
   Vec3 gradient;
   Mat3 hessian;
   for (int k = 0; k < 3; ++k) {
-    const SignedDistance plus = ground.distance(solid, p + h * Vec3::Unit(k));
-    const SignedDistance minus = ground.distance(solid, p - h * Vec3::Unit(k));
+    const SignedDistance plus = distance(ground, p + h * Vec3::Unit(k));
+    const SignedDistance minus = distance(ground, p - h * Vec3::Unit(k));
     gradient(k) = (plus.value - minus.value) / (2 * h);
     hessian.col(k) = (plus.gradient - minus.gradient) / (2 * h);
   }
@@ -54,30 +56,28 @@ HeightField rough(Random& random, int nx, int ny, double amplitude) {
   return {heights, Vec2(uniform(random, -5, 5), uniform(random, -5, 5)), uniform(random, 0.05, 0.5)};
 }
 
-Environment one_of_each(Random& random) {
-  Environment ground;
-  ground.add_plane(random_vector(random), random_vector(random));
-  ground.add_box({random_rotation(random), random_vector(random)}, Vec3(0.3, 0.8, 1.1));
-  ground.add_stairs({random_rotation(random), random_vector(random)},
-                    {.steps = 3, .rise = 0.2, .tread = 0.3, .width = 1, .landing = 0.7});
-  ground.add_height_field(std::make_shared<const HeightField>(hills()));
+std::vector<Collider> one_of_each(Random& random) {
+  std::vector<Collider> ground = {plane_collider(random_vector(random), random_vector(random)),
+                                  box_collider({random_rotation(random), random_vector(random)}, Vec3(0.3, 0.8, 1.1))};
+  const Stairs stairs{.steps = 3, .rise = 0.2, .tread = 0.3, .width = 1, .landing = 0.7};
+  for (const Collider& step : stairs_colliders({random_rotation(random), random_vector(random)}, stairs))
+    ground.push_back(step);
+  ground.push_back(height_field_collider(std::make_shared<const HeightField>(hills())));
   return ground;
 }
 
-TEST(Environment, DistanceToAPlane) {
-  Environment ground;
-  ground.add_plane(Vec3(1, 2, 3), Vec3(0, 0, 5));
-  EXPECT_EQ(ground.solids()[0].name, "ground");
-  const SignedDistance d = ground.distance(0, Vec3(-7, 8, 2.5));
+TEST(Collider, DistanceToAPlane) {
+  const Collider ground = plane_collider(Vec3(1, 2, 3), Vec3(0, 0, 5));
+  EXPECT_EQ(ground.name, "ground");
+  const SignedDistance d = distance(ground, Vec3(-7, 8, 2.5));
   EXPECT_EQ(d.value, -0.5);
   EXPECT_EQ(d.gradient, Vec3(Vec3::UnitZ()));
   EXPECT_EQ(d.hessian, Mat3(Mat3::Zero()));
 }
 
-TEST(Environment, DistanceToABoxInClosedForm) {
-  Environment ground;
-  ground.add_box({Mat3::Identity(), Vec3(1, 0, 0)}, Vec3(2, 4, 6));
-  const auto at = [&](double x, double y, double z) { return ground.distance(0, Vec3(x, y, z)); };
+TEST(Collider, DistanceToABoxInClosedForm) {
+  const Collider box = box_collider({Mat3::Identity(), Vec3(1, 0, 0)}, Vec3(2, 4, 6));
+  const auto at = [&](double x, double y, double z) { return distance(box, Vec3(x, y, z)); };
   EXPECT_EQ(at(1, 0, 4).value, 1);  // above the top face
   EXPECT_EQ(at(1, 0, 4).gradient, Vec3(Vec3::UnitZ()));
   EXPECT_EQ(at(1, 0, 4).hessian, Mat3(Mat3::Zero()));
@@ -95,20 +95,19 @@ TEST(Environment, DistanceToABoxInClosedForm) {
   EXPECT_TRUE(at(1, 0, 0).gradient.allFinite()) << "the middle";
 }
 
-TEST(Environment, DerivativesMatchDifferences) {
+TEST(Collider, DerivativesMatchDifferences) {
   Random random(81);
   for (int trial = 0; trial < 300; ++trial) {
-    const Environment ground = one_of_each(random);
-    for (size_t solid = 0; solid < ground.solids().size(); ++solid) {
+    for (const Collider& ground : one_of_each(random)) {
       Vec3 p = random_vector(random, 2);
-      if (const auto* box = std::get_if<GroundBox>(&ground.solids()[solid].shape)) {
+      if (const auto* box = std::get_if<Box>(&ground.shape)) {
         // Away from the planes of the faces and from the planes inside that are equally far from two faces.
-        const Vec3 e = (box->X_WS.R.transpose() * (p - box->X_WS.p)).cwiseAbs() - box->size / 2;
+        const Vec3 e = (ground.X_BS.R.transpose() * (p - ground.X_BS.p)).cwiseAbs() - box->size / 2;
         if (e.cwiseAbs().minCoeff() < 0.05) continue;
         Vec3 sorted = e;
         std::sort(sorted.data(), sorted.data() + 3);
         if (e.maxCoeff() < 0 && sorted(2) - sorted(1) < 0.05) continue;
-      } else if (const auto* field = std::get_if<std::shared_ptr<const HeightField>>(&ground.solids()[solid].shape)) {
+      } else if (const auto* field = std::get_if<std::shared_ptr<const HeightField>>(&ground.shape)) {
         // Nearer than 0.3 m (half the smallest radius of curvature, 1 / (0.1 (pi^2 + 0.64 pi^2))), and not near the
         // rim.
         p = Vec3(uniform(random, -1.6, 1.8), uniform(random, -1.1, 1.6), 0);
@@ -116,39 +115,37 @@ TEST(Environment, DerivativesMatchDifferences) {
       }
       // Differences with h = 1e-5: h^2/6 times third and fourth derivatives of at most 1/d^3 = 8000 for a corner at
       // d = 0.05, 1.3e-7. The third derivative of the height field jumps by about 5 between cells, h times that: 5e-5.
-      expect_derivatives(ground, solid, p, ground.solids()[solid].name == "terrain" ? 5e-5 : 1e-6);
+      expect_derivatives(ground, p, ground.name == "terrain" ? 5e-5 : 1e-6);
     }
   }
 }
 
-TEST(Environment, GradientHasUnitLengthAndTheBoundIsBelowTheDistance) {
+TEST(Collider, GradientHasUnitLengthAndTheBoundIsBelowTheDistance) {
   Random random(82);
   for (int trial = 0; trial < 300; ++trial) {
-    Environment ground = one_of_each(random);
-    ground.add_height_field(std::make_shared<const HeightField>(rough(random, 5, 7, 0.3)));
-    for (size_t solid = 0; solid < ground.solids().size(); ++solid) {
+    std::vector<Collider> all = one_of_each(random);
+    all.push_back(height_field_collider(std::make_shared<const HeightField>(rough(random, 5, 7, 0.3))));
+    for (const Collider& ground : all) {
       const Vec3 p = random_vector(random, trial % 3 == 0 ? 20 : 2);
-      const SignedDistance d = ground.distance(solid, p);
-      EXPECT_NEAR(d.gradient.norm(), 1, 1e-12) << ground.solids()[solid].name << " at " << p.transpose();
+      const SignedDistance d = distance(ground, p);
+      EXPECT_NEAR(d.gradient.norm(), 1, 1e-12) << ground.name << " at " << p.transpose();
       EXPECT_TRUE(d.hessian.allFinite());
-      EXPECT_LE(ground.distance_bound(solid, p), d.value + 1e-10) << ground.solids()[solid].name;
-      if (ground.solids()[solid].name == "terrain") continue;
+      EXPECT_LE(distance_bound(ground, p), d.value + 1e-10) << ground.name;
+      if (ground.name == "terrain") continue;
       const Vec3 q = p + random_vector(random, 0.5);
-      EXPECT_LE(std::abs(ground.distance(solid, q).value - d.value), (p - q).norm() + 1e-12) << "Lipschitz";
+      EXPECT_LE(std::abs(distance(ground, q).value - d.value), (p - q).norm() + 1e-12) << "Lipschitz";
     }
   }
 }
 
-TEST(Environment, BoxDistanceMatchesSamplesOfItsSurface) {
+TEST(Collider, BoxDistanceMatchesSamplesOfItsSurface) {
   Random random(83);
   const int n = 60;
   for (int trial = 0; trial < 40; ++trial) {
     const Pose X{random_rotation(random), random_vector(random)};
     const Vec3 size = Vec3(uniform(random, 0.2, 2), uniform(random, 0.2, 2), uniform(random, 0.2, 2));
-    Environment ground;
-    ground.add_box(X, size);
     const Vec3 p = random_vector(random, 2);
-    const double d = ground.distance(0, p).value;
+    const double d = distance(box_collider(X, size), p).value;
     double nearest = 1e9, apart = 0;
     for (int axis = 0; axis < 3; ++axis)
       for (const double side : {-0.5, 0.5})
@@ -168,17 +165,17 @@ TEST(Environment, BoxDistanceMatchesSamplesOfItsSurface) {
   }
 }
 
-TEST(Environment, StairsHaveOneContactOnATreadAndTwoInACorner) {
-  Environment ground;
-  ground.add_plane(Vec3::Zero(), Vec3::UnitZ());
+TEST(Collider, StairsHaveOneContactOnATreadAndTwoInACorner) {
+  World world;
+  world.add(plane_collider(Vec3::Zero(), Vec3::UnitZ()));
   const double rise = 0.2, tread = 0.3;
-  ground.add_stairs({Mat3::Identity(), Vec3(1, 0, 0)},
-                    {.steps = 4, .rise = rise, .tread = tread, .width = 2, .landing = 1});
-  ASSERT_EQ(ground.solids().size(), 5u);
+  world.add(stairs_colliders({Mat3::Identity(), Vec3(1, 0, 0)},
+                             {.steps = 4, .rise = rise, .tread = tread, .width = 2, .landing = 1}));
+  ASSERT_EQ(world.colliders.size(), 5u);
   const auto touched = [&](double x, double z) {
     std::vector<Vec3> normals;
-    for (size_t k = 0; k < ground.solids().size(); ++k)
-      if (const SignedDistance d = ground.distance(k, Vec3(x, 0.3, z)); d.value < 0) normals.push_back(d.gradient);
+    for (const Collider& ground : world.colliders)
+      if (const SignedDistance d = distance(ground, Vec3(x, 0.3, z)); d.value < 0) normals.push_back(d.gradient);
     return normals;
   };
   const double depth = 0.01;
@@ -197,37 +194,165 @@ TEST(Environment, StairsHaveOneContactOnATreadAndTwoInACorner) {
   EXPECT_EQ(touched(1 + 3 * tread + 1.1, 4 * rise - depth).size(), 0u) << "and ends";
 }
 
-TEST(Environment, RefusesNumbersThatMakeNoGround) {
+TEST(Collider, RefusesNumbersThatMakeNoGround) {
   const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
-  Environment ground;
   for (const double bad : {nan, inf, -inf, 1e13}) {
-    EXPECT_THROW(ground.add_plane(Vec3(0, bad, 0), Vec3::UnitZ()), InputError);
-    EXPECT_THROW(ground.add_plane(Vec3::Zero(), Vec3(0, bad, 1)), InputError);
-    EXPECT_THROW(ground.add_box({Mat3::Identity(), Vec3(bad, 0, 0)}, Vec3::Ones()), InputError);
-    EXPECT_THROW(ground.add_stairs({Mat3::Identity(), Vec3(bad, 0, 0)}, {1, 1, 1, 1, 1}), InputError);
+    EXPECT_THROW(plane_collider(Vec3(0, bad, 0), Vec3::UnitZ()), InputError);
+    EXPECT_THROW(plane_collider(Vec3::Zero(), Vec3(0, bad, 1)), InputError);
+    EXPECT_THROW(box_collider({Mat3::Identity(), Vec3(bad, 0, 0)}, Vec3::Ones()), InputError);
+    EXPECT_THROW(stairs_colliders({Mat3::Identity(), Vec3(bad, 0, 0)}, {1, 1, 1, 1, 1}), InputError);
     Eigen::MatrixXd heights = Eigen::MatrixXd::Zero(4, 4);
     EXPECT_THROW(HeightField(heights, Vec2(bad, 0), 1), InputError);
     heights(2, 3) = bad;
     EXPECT_THROW(HeightField(heights, Vec2::Zero(), 1), InputError);
   }
-  EXPECT_THROW(ground.add_plane(Vec3::Zero(), Vec3::Zero()), InputError);
-  EXPECT_THROW(ground.add_box({2 * Mat3::Identity(), Vec3::Zero()}, Vec3::Ones()), InputError);
-  EXPECT_THROW(ground.add_box({-Mat3::Identity(), Vec3::Zero()}, Vec3::Ones()), InputError);
-  EXPECT_THROW(ground.add_box({nan * Mat3::Identity(), Vec3::Zero()}, Vec3::Ones()), InputError);
+  EXPECT_THROW(plane_collider(Vec3::Zero(), Vec3::Zero()), InputError);
+  EXPECT_THROW(box_collider({2 * Mat3::Identity(), Vec3::Zero()}, Vec3::Ones()), InputError);
+  EXPECT_THROW(box_collider({-Mat3::Identity(), Vec3::Zero()}, Vec3::Ones()), InputError);
+  EXPECT_THROW(box_collider({nan * Mat3::Identity(), Vec3::Zero()}, Vec3::Ones()), InputError);
   for (const double bad : {nan, inf, 0.0, -1.0}) {
-    EXPECT_THROW(ground.add_box({}, Vec3(1, bad, 1)), InputError);
-    EXPECT_THROW(ground.add_stairs({}, {1, bad, 1, 1, 1}), InputError);
-    EXPECT_THROW(ground.add_stairs({}, {1, 1, bad, 1, 1}), InputError);
-    EXPECT_THROW(ground.add_stairs({}, {1, 1, 1, bad, 1}), InputError);
-    EXPECT_THROW(ground.add_stairs({}, {1, 1, 1, 1, bad}), InputError);
+    EXPECT_THROW(box_collider(Pose{}, Vec3(1, bad, 1)), InputError);
+    EXPECT_THROW(stairs_colliders(Pose{}, Stairs{1, bad, 1, 1, 1}), InputError);
+    EXPECT_THROW(stairs_colliders(Pose{}, Stairs{1, 1, bad, 1, 1}), InputError);
+    EXPECT_THROW(stairs_colliders(Pose{}, Stairs{1, 1, 1, bad, 1}), InputError);
+    EXPECT_THROW(stairs_colliders(Pose{}, Stairs{1, 1, 1, 1, bad}), InputError);
     EXPECT_THROW(HeightField(Eigen::MatrixXd::Zero(4, 4), Vec2::Zero(), bad), InputError);
   }
-  EXPECT_THROW(ground.add_stairs({}, {0, 1, 1, 1, 1}), InputError);
-  EXPECT_THROW(ground.add_stairs({}, {1000000, 1, 1, 1, 1}), InputError);
-  EXPECT_THROW(ground.add_height_field(nullptr), InputError);
+  EXPECT_THROW(stairs_colliders(Pose{}, Stairs{0, 1, 1, 1, 1}), InputError);
+  EXPECT_THROW(stairs_colliders(Pose{}, Stairs{1000000, 1, 1, 1, 1}), InputError);
+  EXPECT_THROW(height_field_collider(nullptr), InputError);
   EXPECT_THROW(HeightField(Eigen::MatrixXd::Zero(3, 9), Vec2::Zero(), 1), InputError);
   EXPECT_THROW(HeightField(Eigen::MatrixXd::Zero(4, 5000), Vec2::Zero(), 1), InputError);
-  EXPECT_TRUE(ground.solids().empty());
+}
+
+// The same ground as a height field at a pose and, moved by hand, as one where it is.
+TEST(Collider, HeightFieldMayHaveAPose) {
+  Random random(90);
+  const auto field = std::make_shared<const HeightField>(hills());
+  Collider ground = height_field_collider(field);
+  for (int trial = 0; trial < 300; ++trial) {
+    ground.X_BS = {random_rotation(random), random_vector(random, 3)};
+    check_collider(ground);
+    Vec3 p_S(uniform(random, -1.6, 1.8), uniform(random, -1.1, 1.6), 0);
+    p_S.z() = field->height(p_S.x(), p_S.y()).value + uniform(random, -0.3, 0.3);
+    const Vec3 p = ground.X_BS * p_S;
+    const SignedDistance here = distance(ground, p), there = field->distance(p_S);
+    // p comes back through a rotation and 3 m: a few roundings of 1e-15 m, which the Hessian, at most about 10 / m with
+    // third derivatives of 100 / m^2, makes larger.
+    EXPECT_NEAR(here.value, there.value, 1e-14);
+    EXPECT_LT((here.gradient - ground.X_BS.R * there.gradient).norm(), 1e-12);
+    EXPECT_LT((here.hessian - ground.X_BS.R * there.hessian * ground.X_BS.R.transpose()).norm(), 1e-10);
+    EXPECT_NEAR(distance_bound(ground, p), field->distance_bound(p_S), 1e-12);
+    EXPECT_LE(distance_bound(ground, p), here.value + 1e-10);
+    expect_derivatives(ground, p, 5e-5);  // as above
+  }
+  // Turned by a quarter about z and moved, the grid itself can be: x' = 0.5 - y, y' = 1 + x, z' = z + 0.25.
+  ground.X_BS = {Eigen::AngleAxisd(M_PI / 2, Vec3::UnitZ()).toRotationMatrix(), Vec3(0.5, 1, 0.25)};
+  const Eigen::MatrixXd& heights = field->heights();
+  Eigen::MatrixXd moved(heights.cols(), heights.rows());
+  for (Eigen::Index i = 0; i < moved.rows(); ++i)
+    for (Eigen::Index j = 0; j < moved.cols(); ++j) moved(i, j) = heights(j, heights.cols() - 1 - i) + 0.25;
+  const double s = field->spacing();
+  const Vec2 origin(0.5 - (field->origin().y() + static_cast<double>(heights.cols() - 1) * s), 1 + field->origin().x());
+  const Collider by_hand = height_field_collider(std::make_shared<const HeightField>(moved, origin, s));
+  for (int trial = 0; trial < 300; ++trial) {
+    Vec3 p_S(uniform(random, -1.6, 1.8), uniform(random, -1.1, 1.6), 0);
+    p_S.z() = field->height(p_S.x(), p_S.y()).value + uniform(random, -0.3, 0.3);
+    const Vec3 p = ground.X_BS * p_S;
+    const SignedDistance posed = distance(ground, p), here = distance(by_hand, p);
+    EXPECT_NEAR(posed.value, here.value, 1e-13);
+    EXPECT_LT((posed.gradient - here.gradient).norm(), 1e-11);
+    EXPECT_LT((posed.hessian - here.hessian).norm(), 1e-9);
+  }
+}
+
+TEST(Collider, PairsAreThoseOfABodyAndTheGroundInOrder) {
+  const Collider floor = plane_collider(Vec3::Zero(), Vec3::UnitZ(), "floor"),
+                 block = box_collider(Pose{}, Vec3::Ones(), "block"),
+                 heel = point_collider(BodyIndex(1), Vec3::Zero(), 0, "heel"),
+                 toe = point_collider(BodyIndex(0), Vec3::UnitX(), 0.1, "toe");
+  const std::vector<ContactPair> none, mixed = {{0, 1}, {0, 3}, {2, 1}, {2, 3}},
+                                       ground_first = {{2, 0}, {2, 1}, {3, 0}, {3, 1}},
+                                       ground_last = {{0, 2}, {0, 3}, {1, 2}, {1, 3}};
+  EXPECT_EQ(contact_pairs({heel, floor, toe, block}), mixed);
+  EXPECT_EQ(contact_pairs({floor, block, heel, toe}), ground_first);
+  EXPECT_EQ(contact_pairs({heel, toe, floor, block}), ground_last);
+  EXPECT_EQ(contact_pairs({heel, toe}), none);
+  EXPECT_EQ(contact_pairs({floor, block}), none);
+  World world;
+  EXPECT_FALSE(world.has_contact());
+  world.colliders = {heel, floor, toe};
+  world.add({block, floor});
+  EXPECT_EQ(world.body_colliders(), 2u);
+  EXPECT_EQ(world.pair_count(), 6u);
+  EXPECT_EQ(world.pairs().size(), 6u);
+  EXPECT_TRUE(world.has_contact());
+}
+
+void expect_refused(const std::function<void()>& what, const std::string& expected) {
+  try {
+    what();
+    ADD_FAILURE() << "accepted, expected: " << expected;
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find(expected), std::string::npos) << error.what();
+  }
+}
+
+TEST(Collider, ChecksSayWhatCannotTakePart) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto refused = [](const Collider& collider, const std::string& expected) {
+    expect_refused([&] { check_collider(collider); }, expected);
+  };
+  const Pose at{Mat3::Identity(), Vec3(1, 2, 3)};
+  refused({"heel", {}, at, Sphere{0.1}}, "collider \"heel\": it has no body, expected one of the model, or kWorld");
+  refused({"floor", {}, at, Plane{}}, "collider \"floor\": it has no body");
+  refused({"ball", kWorld, at, Sphere{0.1}},
+          "collider \"ball\": a sphere is fixed to the world, expected a plane, a box");
+  refused({"trunk", BodyIndex(0), at, Box{Vec3::Ones()}}, "collider \"trunk\": a box of a body, expected spheres");
+  refused({"trunk", BodyIndex(0), at, Plane{}}, "a plane of a body, expected spheres");
+  refused({"trunk", BodyIndex(0), at, std::make_shared<const HeightField>(hills())}, "of a body, expected spheres");
+  refused({"toe", BodyIndex(0), at, Sphere{-0.1}}, "collider \"toe\": radius is -0.1, expected a number in [0, ");
+  refused({"toe", BodyIndex(0), at, Sphere{nan}}, "collider \"toe\": radius is nan, expected");
+  refused({"toe", BodyIndex(0), {Mat3::Identity(), Vec3(0, nan, 0)}, Sphere{}}, "collider \"toe\": position");
+  refused({"floor", kWorld, {-Mat3::Identity(), Vec3::Zero()}, Plane{}}, "collider \"floor\": rotation is not");
+  refused({"block", kWorld, at, Box{Vec3(1, 0, 1)}}, "collider \"block\": size");
+  refused({"hills", kWorld, at, std::shared_ptr<const HeightField>()}, "collider \"hills\": no height field given");
+  check_collider({"toe", BodyIndex(0), at, Sphere{0}});
+  check_collider({"floor", kWorld, at, Plane{}});
+}
+
+TEST(World, RefusesWhatNoSimulationCanRunIn) {
+  const Model model = test::pendulum();
+  const auto refused = [&](const std::function<void(World&)>& spoil, const std::string& expected) {
+    World world;
+    world.add(plane_collider(Vec3(0, 0, -2), Vec3::UnitZ()));
+    world.add(point_collider(BodyIndex(0), Vec3::Zero(), 0, "bob"));
+    world.validate(model);
+    spoil(world);
+    expect_refused([&] { world.validate(model); }, expected);
+  };
+  refused([](World& w) { w.colliders.pop_back(); },
+          "world: nothing of model pendulum can touch the ground, expected colliders of its bodies");
+  refused([](World& w) { w.colliders[1].body = BodyIndex(1); },
+          "collider \"bob\": its body is 1, expected one of the 1 of model pendulum");
+  refused([](World& w) { w.colliders[1].body = {}; }, "collider \"bob\": it has no body");
+  refused([](World& w) { w.colliders[0].body = {}; }, "collider \"ground\": it has no body");
+  refused([](World& w) { w.impact.law = ImpactLaw::reflections; },
+          "surface: restitution is 0, expected 1 with the law of impacts reflections");
+  refused([](World& w) { w.surface.friction = -0.1; }, "surface: friction is -0.1, expected a number in [0, 100]");
+  refused([](World& w) { w.surface.friction = NAN; }, "surface: friction is nan, expected");
+  refused([](World& w) { w.surface.restitution = 1.1; }, "surface: restitution is 1.1, expected a number in [0, 1]");
+  refused([](World& w) { w.gravity.y() = INFINITY; }, "world: gravity is inf, expected");
+  refused([](World& w) { w.smooth.depth = 0; }, "depth is 0, expected");
+  refused([](World& w) { w.law = nullptr; }, "world: no contact law");
+
+  World elastic;
+  elastic.impact.law = ImpactLaw::reflections;
+  elastic.surface.restitution = 1;
+  elastic.validate(model);
+  World nothing_to_touch;
+  nothing_to_touch.add(point_collider(BodyIndex(0), Vec3::Zero(), 0, "bob"));
+  nothing_to_touch.validate(model);
 }
 
 TEST(HeightField, PassesThroughItsGridAndIsSmoothBetweenCells) {
@@ -368,14 +493,13 @@ TEST(HeightField, DerivativesAreThoseOfTheSurfaceWhereFeetTouchIt) {
   Eigen::MatrixXd heights(13, 13);
   for (int i = 0; i < 13; ++i)
     for (int j = 0; j < 13; ++j) heights(i, j) = -0.8 + 0.04 * std::sin(0.65 * i) * std::cos(0.55 * j);
-  Environment ground;
-  ground.add_height_field(std::make_shared<const HeightField>(heights, Vec2(-3, -3), 0.5));
   const HeightField field(heights, Vec2(-3, -3), 0.5);
+  const Collider ground = height_field_collider(std::make_shared<const HeightField>(field));
   for (int trial = 0; trial < 1000; ++trial) {
     Vec3 p(uniform(random, -2.5, 2.5), uniform(random, -2.5, 2.5), 0);
     p.z() = field.height(p.x(), p.y()).value + uniform(random, -0.03, 0.03);
     // As above, h times the jump of the third derivative between cells, here below 0.1.
-    expect_derivatives(ground, 0, p, 1e-6);
+    expect_derivatives(ground, p, 1e-6);
   }
 }
 
