@@ -3,22 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "control/joint_potentials.h"
 #include "math/eigen.h"
 #include "math/rotation.h"
 
 namespace scree {
 namespace {
-
-struct Potential {
-  double value, slope, curvature;
-};
-
-// PD and feed-forward with the effort bound: slope = clamp(u, -effort, effort), u = s (x - x0).       theory (5.2)
-Potential bounded_spring(double u, double s, double effort) {
-  if (!(s > 0)) return {0, u, 0};  // no gains: a constant force, checked to be within effort
-  if (std::abs(u) <= effort) return {0.5 * u * u / s, u, s};
-  return {(std::abs(u) - 0.5 * effort) * effort / s, std::copysign(effort, u), 0};
-}
 
 // Control of a one-dof joint before it is bounded, minus the force: u and its slope by delta.
 // theory (5.2)
@@ -37,20 +27,7 @@ int side_of(const Control& control, const Joint& joint, const JointStage& stage,
   return u > joint.effort ? 1 : u < -joint.effort ? -1 : 0;
 }
 
-// A soft stop entered by e > 0: stiffness rises linearly over `margin`, then stays. Twice differentiable. theory (5.3)
-Potential stop(double e, double stiffness, double margin) {
-  if (!(e > 0)) return {0, 0, 0};
-  if (e < margin)
-    return {stiffness * e * e * e / (6 * margin), stiffness * e * e / (2 * margin), stiffness * e / margin};
-  const double x = e - 0.5 * margin;  // the force of a spring that starts half a margin inside
-  return {stiffness * (0.5 * x * x + margin * margin / 24), stiffness * x, stiffness};
-}
-
-// Both stops of a one-dof joint at position x.
-Potential stops(const JointLimits& l, double x) {
-  const Potential up = stop(x - l.upper, l.stiffness, l.margin), down = stop(l.lower - x, l.stiffness, l.margin);
-  return {up.value + down.value, up.slope - down.slope, up.curvature + down.curvature};
-}
+Potential<double> stops_of(const JointLimits& l, double x) { return stops(x, l.lower, l.upper, l.stiffness, l.margin); }
 
 // A potential phi(|u|) of a rotation R = exp([u]x). By a turn e on the right, R exp([e]x), its gradient is
 // (phi'/|u|) u, because J(u)^T u = u.                                                                     theory (5.4)
@@ -60,7 +37,7 @@ struct Radial {
 };
 
 Radial ball_stop(const JointLimits& l, double angle) {
-  const Potential p = stop(angle - l.upper, l.stiffness, l.margin);
+  const Potential<double> p = stop(angle - l.upper, l.stiffness, l.margin);
   if (p.slope == 0 && p.curvature == 0) return {0, 0};
   return {p.slope / angle, (p.curvature - p.slope / angle) / (angle * angle)};
 }
@@ -113,9 +90,9 @@ void JointForces::add_implicit(const Control& control, const JointStage& stage, 
       const size_t ia = static_cast<size_t>(a);
       const double x = q[joint.q_index] + delta[a];
       const auto [u, s] = unbounded(control, joint, stage, delta);
-      Potential pd = bounded_spring(u, s, joint.effort);
-      if (side) pd = side[a] == 0 ? Potential{0, u, s} : Potential{0, side[a] * joint.effort, 0};
-      const Potential limit = stops(joint.limits, x);
+      Potential<double> pd = bounded_spring(u, s, joint.effort);
+      if (side) pd = side[a] == 0 ? Potential<double>{0, u, s} : Potential<double>{0, side[a] * joint.effort, 0};
+      const Potential<double> limit = stops_of(joint.limits, x);
       // Without gains the potential is linear: -torque delta.
       value += (s > 0 ? pd.value : pd.slope * delta[a]) + limit.value;
       gradient[a] += pd.slope + limit.slope;
@@ -182,7 +159,7 @@ void JointForces::explicit_force(const Control& control, const double* q, const 
       const double x = q[joint.q_index];
       const double u = control.kp(a) * (control.target(joint.q_index) - x) +
                        control.kd(a) * (control.target_velocity(a) - v[a]) + control.torque(a);
-      force[a] += std::clamp(u, -joint.effort, joint.effort) - stops(joint.limits, x).slope;
+      force[a] += std::clamp(u, -joint.effort, joint.effort) - stops_of(joint.limits, x).slope;
     } else if (joint.type == JointType::ball) {
       const V3<double> away = log_from(control.target.data() + joint.q_index, q + joint.q_index);
       const V3<double> u = quaternion_log(load_quaternion(q + joint.q_index));
@@ -199,7 +176,7 @@ double JointForces::stop_power(const double* q, const double* v) const {
   double power = 0;
   for (const Joint& joint : model_.joints()) {
     const double* rate = v + joint.v_index;
-    if (velocity_count(joint.type) == 1) power -= stops(joint.limits, q[joint.q_index]).slope * rate[0];
+    if (velocity_count(joint.type) == 1) power -= stops_of(joint.limits, q[joint.q_index]).slope * rate[0];
     if (joint.type == JointType::ball && std::isfinite(joint.limits.upper)) {
       const V3<double> u = quaternion_log(load_quaternion(q + joint.q_index));
       power -= ball_stop(joint.limits, length(u)).psi * (u.x * rate[0] + u.y * rate[1] + u.z * rate[2]);
@@ -211,7 +188,7 @@ double JointForces::stop_power(const double* q, const double* v) const {
 double JointForces::stop_energy(const double* q) const {
   double energy = 0;
   for (const Joint& joint : model_.joints()) {
-    if (velocity_count(joint.type) == 1) energy += stops(joint.limits, q[joint.q_index]).value;
+    if (velocity_count(joint.type) == 1) energy += stops_of(joint.limits, q[joint.q_index]).value;
     if (joint.type == JointType::ball && std::isfinite(joint.limits.upper))
       energy += stop(length(quaternion_log(load_quaternion(q + joint.q_index))) - joint.limits.upper,
                      joint.limits.stiffness, joint.limits.margin)

@@ -1,6 +1,7 @@
 // Joint forces in a stage with smooth contact (smooth_stage.h).
 #pragma once
 
+#include "control/joint_potentials.h"
 #include "integrators/smooth_stage.h"
 
 namespace scree {
@@ -24,30 +25,14 @@ template <class T> void SmoothStage<T>::joint_forces(LaneHost& host) {
     if (joint.ball) ball_forces(static_cast<int>(j), host);
     if (joint.nv != 1) continue;
     const size_t a = static_cast<size_t>(joint.v_index), k = static_cast<size_t>(joint.q_index);
-    const T x = q[k] + delta_[a], stiff = kp[a] + kd[a] * by_h, effort(joint.effort);
+    const T x = q[k] + delta_[a], stiff = kp[a] + kd[a] * by_h;
     const T u = kp[a] * (x - target[k]) + kd[a] * ((delta_[a] - joint_rest[a]) * by_h - target_velocity[a]) - torque[a];
-    const If controlled = stiff > zero, within = abs(u) <= effort;
-    const T bounded = select(u < -effort, -effort, select(u > effort, effort, u));
-    residual[a] += select(controlled, bounded, u);
-    joint_curvature_[a] += select(controlled & within, stiff, zero);
-    if (energy) {
-      const T by_stiff = T(1) / select(controlled, stiff, T(1));
-      const T spring = select(within, half * u * u * by_stiff, (abs(u) - half * effort) * effort * by_stiff);
-      value += select(controlled, spring, u * delta_[a]);
-    }
-    if (!joint.limited) continue;
-    const T stiffness(joint.stiffness), margin(joint.margin), by_margin(1 / joint.margin);
-    for (const bool up : {true, false}) {
-      const T e = up ? x - T(joint.upper) : T(joint.lower) - x;
-      const If in = e > zero, soft = e < margin;
-      if (!any(in)) continue;
-      const T y = e - half * margin;
-      const T slope = select(soft, half * stiffness * e * e * by_margin, stiffness * y);
-      residual[a] += select(in, up ? slope : -slope, zero);
-      joint_curvature_[a] += select(in, select(soft, stiffness * e * by_margin, stiffness), zero);
-      const T hard = stiffness * (half * y * y + margin * margin * T(1.0 / 24));
-      if (energy) value += select(in, select(soft, stiffness * e * e * e * by_margin * T(1.0 / 6), hard), zero);
-    }
+    const Potential<T> pd = bounded_spring<T>(u, stiff, T(joint.effort));
+    Potential<T> limit = {zero, zero, zero};
+    if (joint.limited) limit = stops<T>(x, T(joint.lower), T(joint.upper), T(joint.stiffness), T(joint.margin));
+    residual[a] += pd.slope + limit.slope;
+    joint_curvature_[a] += pd.curvature + limit.curvature;
+    if (energy) value += select(stiff > zero, pd.value, u * delta_[a]) + limit.value;
   }
 }
 
