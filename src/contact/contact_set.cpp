@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "contact/load_rule.h"
 #include "math/eigen.h"
 #include "scree/error.h"
 
@@ -12,8 +13,6 @@ namespace scree {
 namespace {
 
 constexpr double kAll = 1 - 1e-9;  // sum of weights of a slot that uses all its polytope offers
-constexpr double kMore = 2;        // a load may double within a step and still be no impact
-constexpr double kSlow = 0.01;     // [m/s] out of the ground: rises by 5 micrometres
 
 }  // namespace
 
@@ -118,7 +117,7 @@ void ContactSet::store(const Eigen::VectorXd& w, State& state) const {
   store_weights(w, state.contact_weights);
   for (size_t s = 0; s < slots_.size(); ++s) {
     double& load = state.contact_loads[static_cast<size_t>(slots_[s].pair)];
-    const double most = kMore * std::max(-load, weight_);
+    const double most = kMostGrowth * std::max(-load, weight_);
     load = slots_[s].depth > -reach_ ? std::min(dot(slots_[s].at.n, wrench_of(s, w).f) / slots_[s].scale, most) : 0;
   }
   for (double& load : state.contact_loads) load = std::max(load, 0.0);
@@ -388,16 +387,10 @@ void ContactSet::take_out_impacts(Discretisation& first, const Eigen::VectorXd& 
     const Wrench<double> W = wrench_of(s, w);
     const double load = dot(slot.at.n, W.f), before = known ? state.contact_loads[pair] : 0;
     if (!(load > 0)) continue;
-    double theta = std::min(1.0, kMore * before / load);
-    // A foot that sinks when the step starts is not to be thrown up again.
     const double u_n = dot(slot.at.n, pairs_.velocity(start, slot.pair, slot.at.x_a));
     const double u_1 = dot(slot.at.n, first.point_velocity(pairs_.node_of(slot.pair), slot.at.x_a));
-    const double u_c = u_n + (1 - kGamma) / kGamma * (u_1 - u_n);
-    if (u_n < -kSlow && u_c > kSlow) {
-      const double sinks = std::min(1.0, -u_n / kSlow - 1);
-      theta *= 1 - sinks * (u_c - kSlow) / (u_c - u_n);
-    }
-    scales_[pair] = (1 - (1 - kGamma) * theta) / kGamma;
+    const double theta = extrapolated_part(before, load, u_n, u_1);
+    scales_[pair] = second_stage_scale(theta);
     pairs_.for_dofs(slot.pair, [&](size_t a) {
       forces(static_cast<Eigen::Index>(a)) += (1 - theta) * dot(first.trial().xi[a], W);
     });

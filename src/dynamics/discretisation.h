@@ -15,11 +15,10 @@
 
 #include "dynamics/articulated_body.h"
 #include "dynamics/position_based.h"
+#include "dynamics/two_stages.h"
 #include "scree/state.h"
 
 namespace scree {
-
-constexpr double kGamma = 1 - 0.70710678118654752440;  // of the two-stage scheme: 1 - 1/sqrt(2)
 
 struct BodyRate {  // of the transform [R | p] of a body
   M3<double> R;

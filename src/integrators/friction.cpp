@@ -50,7 +50,7 @@ FrictionResult FrictionSolver::substep(ControlSource& control, const StepOptions
   stage_.substep = h;
 
   FrictionResult result;
-  load_control(control.at(setup_.two_stages ? kStageGamma * h : h));
+  load_control(control.at(setup_.two_stages ? kGamma * h : h));
   stage_.start(*this);
   stage_.begin(true);
   if (!solve_stage(options, result)) return result;

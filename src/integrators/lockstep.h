@@ -175,7 +175,7 @@ template <class T> bool Lockstep<T>::begin_lanes(LaneHost& host) {
       it.h = it.cut.substep(it.dt);
       it.second = false;
       set_lane(stage_.substep, l, it.h);
-      load_targets(l, it.time() + (setup_.two_stages ? kStageGamma * it.h : it.h), host);
+      load_targets(l, it.time() + (setup_.two_stages ? kGamma * it.h : it.h), host);
     }
     if (some(Next::start)) continue;  // another trajectory took the place of one that failed
     const If chosen = where([](const Lane& it) { return it.next == Next::begin; });

@@ -11,13 +11,12 @@
 #include <cmath>
 #include <limits>
 
+#include "contact/load_rule.h"
 #include "dynamics/newton_euler.h"
 #include "dynamics/position_based.h"
 #include "integrators/lane_host.h"
 
 namespace scree {
-
-constexpr double kStageGamma = 1 - 0.70710678118654752440;  // kGamma of dynamics/discretisation.h
 
 template <class T> class SmoothStage {
  public:
@@ -253,7 +252,7 @@ template <class T> T SmoothStage<T>::turn_rate() const {
 }
 
 template <class T> void SmoothStage<T>::begin(const If& chosen) {
-  stage_h = select(chosen, s_.two_stages ? T(kStageGamma) * substep : substep, stage_h);
+  stage_h = select(chosen, s_.two_stages ? T(kGamma) * substep : substep, stage_h);
   inertia_.weight = T(1) / (stage_h * stage_h);
   motion_.weight = inertia_.weight;
   inertia_.gravity = {T(s_.gravity.x), T(s_.gravity.y), T(s_.gravity.z)};
@@ -329,26 +328,20 @@ template <class T> Condition<T> SmoothStage<T>::find_rates() {
 }
 
 template <class T> Condition<T> SmoothStage<T>::begin_second(const If& chosen) {
-  constexpr double kMore = 2, kSlow = 0.01;  // a load may double within a step; [m/s]           theory (9.3), (9.10)
   const If regular = find_rates();
-  const T by_h = T(1) / stage_h, time = stage_h / T(kStageGamma) - stage_h;
+  const T by_h = T(1) / stage_h, time = stage_h / T(kGamma) - stage_h;
   // Forces that were not there at the start are impacts, which must not be extrapolated.
   for (T& x : unwanted_) x = T(0);
   for (size_t k = 0; k < scale_.size(); ++k)
-    scale_[k] = select(chosen, select(load_[k] > T(0), T(1), T(1 / kStageGamma)), scale_[k]);
+    scale_[k] = select(chosen, select(load_[k] > T(0), T(1), T(1 / kGamma)), scale_[k]);
   for (const Touch& t : touches_) {
     const size_t node = static_cast<size_t>(pair_of(t).node), at = static_cast<size_t>(t.pair);
     const T now = t.force.N;
     const If bears = now > T(0);
-    T theta = smaller(T(1), T(kMore) * load_[at] / select(bears, now, T(1)));
     const Twist<T>& V = twists_[node];
-    const T u_n = dot(t.normal, V.v + cross(V.w, t.x)), u_1 = t.force.u_n;
-    const T u_c = u_n + T((1 - kStageGamma) / kStageGamma) * (u_1 - u_n);
-    const If thrown = (u_n < T(-kSlow)) & (u_c > T(kSlow));
-    const T sinks = smaller(T(1), -u_n * T(1 / kSlow) - T(1));
-    theta = select(thrown, theta * (T(1) - sinks * (u_c - T(kSlow)) / (u_c - u_n)), theta);
-    theta = select(bears, theta, T(1));
-    scale_[at] = select(chosen & bears, (T(1) - T(1 - kStageGamma) * theta) * T(1 / kStageGamma), scale_[at]);
+    const T u_n = dot(t.normal, V.v + cross(V.w, t.x));
+    const T theta = select(bears, extrapolated_part<T>(load_[at], select(bears, now, T(1)), u_n, t.force.u_n), T(1));
+    scale_[at] = select(chosen & bears, second_stage_scale(theta), scale_[at]);
     const Wrench<T> w = {(T(1) - theta) * cross(t.x, t.force.f), (T(1) - theta) * t.force.f};
     for (int a = tree_.last_dof[node]; a >= 0; a = tree_.dof_parent[static_cast<size_t>(a)])
       unwanted_[static_cast<size_t>(a)] += dot(trial_.xi[static_cast<size_t>(a)], w);
