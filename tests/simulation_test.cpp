@@ -81,6 +81,14 @@ TEST(Simulation, ContactForceOfABoxAtRestIsItsWeight) {
     EXPECT_LE(load.moment.norm(), 1e-3 * weight * 0.25) << integrator_name(integrator);
     EXPECT_EQ(load.impulse, Vec3(Vec3::Zero())) << integrator_name(integrator);
     EXPECT_THROW((void)simulation.contact_force("bax"), InputError);
+    EXPECT_THROW((void)simulation.contact_force(name, "bax"), InputError);
+    EXPECT_EQ(simulation.contact_force(name, "world").force, load.force);
+    EXPECT_EQ(simulation.contact_force(name, name).contacts, 0);
+    // Actio and reactio, about the origin of the world.
+    const ContactLoad back = simulation.contact_force("world", name);
+    EXPECT_EQ(back.force, -load.force);
+    EXPECT_LE((back.moment + load.moment + simulation.frame_pose(name).p.cross(load.force)).norm(),
+              1e-12 * (1 + load.force.norm()));
   }
 }
 

@@ -57,21 +57,40 @@ FrameVelocity Simulation::frame_velocity(std::string_view name) const {
   return scree::frame_velocity(*model_, state_.q, state_.v, model_->find_frame(name));
 }
 
-ContactLoad Simulation::contact_force(std::string_view body) const {
-  const BodyIndex wanted = model_->find_body(body);
-  const Vec3 origin = frame_pose(body).p;
-  const auto touches = [&](int a) { return world_->colliders[static_cast<size_t>(a)].body == wanted; };
+namespace {
+
+// What colliders of `body` bear, moments about `origin`, where `counts` says that the other body counts.
+template <class Counts>
+ContactLoad sum_loads(const Simulation& simulation, BodyIndex body, const Vec3& origin, const Counts& counts) {
+  const auto body_of = [&](int collider) { return simulation.world().colliders[static_cast<size_t>(collider)].body; };
+  // 1: it is the first of the two, who takes the force; -1: the second; 0: no part of it.
+  const auto side = [&](int a, int b) {
+    if (body_of(a) == body && counts(body_of(b))) return 1.0;
+    return body_of(b) == body && counts(body_of(a)) ? -1.0 : 0.0;
+  };
   ContactLoad load;
-  for (const Contact& contact : contacts()) {
-    if (!touches(contact.a)) continue;
-    load.force += contact.force;
-    load.moment += contact.moment + (contact.position - origin).cross(contact.force);
+  for (const Contact& contact : simulation.contacts()) {
+    const double sign = side(contact.a, contact.b);
+    if (sign == 0) continue;
+    load.force += sign * contact.force;
+    load.moment += sign * (contact.moment + (contact.position - origin).cross(contact.force));
     ++load.contacts;
   }
-  for (const Event& event : events())
-    for (const EventContact& contact : event.contacts)
-      if (touches(contact.a)) load.impulse += contact.impulse;
+  for (const Event& event : simulation.events())
+    for (const EventContact& contact : event.contacts) load.impulse += side(contact.a, contact.b) * contact.impulse;
   return load;
+}
+
+}  // namespace
+
+ContactLoad Simulation::contact_force(std::string_view body) const {
+  return sum_loads(*this, model_->find_body(body), frame_pose(body).p, [](BodyIndex) { return true; });
+}
+
+ContactLoad Simulation::contact_force(std::string_view body, std::string_view other) const {
+  const auto index = [&](std::string_view name) { return name == "world" ? kWorld : model_->find_body(name); };
+  const BodyIndex partner = index(other);
+  return sum_loads(*this, index(body), frame_pose(body).p, [&](BodyIndex found) { return found == partner; });
 }
 
 }  // namespace scree
