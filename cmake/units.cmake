@@ -25,8 +25,8 @@ scree_unit(src friction impact/frictional impact/normalised impact/problem impac
            impact/supplement)
 scree_unit(src integrators integrators/contact_scratch integrators/derivatives integrators/energy_account integrators/flight
            integrators/friction integrators/lasting integrators/lcp_scratch integrators/linearised integrators/mdp
-           integrators/nmdp integrators/pbfd integrators/residual integrators/rk4 integrators/runge_kutta integrators/step
-           integrators/step_options integrators/workspace)
+           integrators/nmdp integrators/pbfd integrators/residual integrators/rk4 integrators/runge_kutta
+           integrators/static_depth integrators/step integrators/step_options integrators/workspace)
 scree_unit(src batches run/table run/batch run/batch_file run/batch_run scene/batch_scene run/batch_table
            run/calibration run/fan pages/fan_page run/fan_statistics)
 scree_unit(src impacts scene/impact_contacts pages/impact_report scene/impact_scene scene/granular_file scene/motion_file

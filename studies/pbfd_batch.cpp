@@ -40,6 +40,7 @@ World flat_ground(const Model& model, double height) {
 
 Subject falling_chain(std::string name, Model model) {
   World world = flat_ground(model, 0);
+  world.smooth.depth = 0.005;  // [m]
   Control control(model);
   const Eigen::VectorXd q = model.neutral_position();
   return {std::move(name), std::move(model), std::move(world), std::move(control), q, 0.05, 0.1};

@@ -14,8 +14,8 @@ namespace {
 using enum IntegratorType;
 using Form = SmoothContactOptions::Form;
 
-constexpr double kGravity = 9.81, kSpeed = 1, kDepth = SmoothContactOptions{}.depth;  // [m/s^2] [m/s] [m]
-constexpr double kFlat = 0.1, kCube = 0.5;                                            // [m] heights
+constexpr double kGravity = 9.81, kSpeed = 1, kDepth = 0.005;  // [m/s^2] [m/s] [m]
+constexpr double kFlat = 0.1, kCube = 0.5;                     // [m] heights
 
 // Of dry friction the coefficient is mu. Of friction proportional to the speed it is the ratio of friction and normal
 // force at 1 m/s and the depth of rest: C_par = coefficient share / (2 depth^2).
@@ -56,6 +56,7 @@ BoxEnd slide(const Model& cube, const BoxRun& run) {
     point.X_BS.p.z() = -run.height / 2;
     world.add(point);
   }
+  world.smooth.depth = kDepth;
   world.smooth.form = run.form;
   world.surface.friction = run.coefficient;
   world.smooth.speed = 1 / run.coefficient;

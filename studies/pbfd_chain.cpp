@@ -57,6 +57,7 @@ World slope_and_floor(const Model& model, const ChainRun& run) {
   world.add(box_collider(middle, {kWay, 4, kThickness}));
   world.add(contact_candidates(model, ContactCandidates::named));
   world.surface.friction = run.friction * kFriction;
+  world.smooth.depth = 0.005;  // [m]
   world.smooth.speed = kSpeed / run.friction;
   return world;
 }

@@ -43,6 +43,7 @@ Record run_chain(const Model& model, bool floating, const Choice& choice, double
   if (floating) {
     world.add(plane_collider({0, 0, 0}, {0, 0, 1}));
     world.add(contact_candidates(model, ContactCandidates::named));
+    world.smooth.depth = 0.005;  // [m]
   }
   StepOptions options;
   options.integrator = choice.integrator;
@@ -174,6 +175,7 @@ void throw_states(const StudyContext& context, StudyResult& result) {
     World world;
     world.add(plane_collider({0, 0, 0}, {0, 0, 1}));
     world.add(contact_candidates(model, ContactCandidates::named));
+    world.smooth.depth = 0.005;  // [m]
     for (const IntegratorType integrator : {pbfd, pbfd_coulomb}) {
       std::vector<Throw> throws(count);
       for_each_job(context.jobs, chunks, [&](size_t chunk) {

@@ -215,6 +215,7 @@ TEST_F(BatchScene, MistakesAreNamed) {
       {"friction = [-1, 0.1]\n", ":4: batch.friction: surface: friction is -1"},
       {"depth = [0, 0.1]\n", ":4: batch.depth: smooth contact: depth is 0"},
       {"kp_scale = [-1, 1]\n", ":4: batch.kp_scale: -1, expected numbers in [0, 1e+06]"},
+      {"depth = [0.1, 0.2]\n", ":4: batch.depth: given without contact.smooth.depth"},
       {"stiffness = [1, 2]\n", ":4: batch.stiffness: given without contact.smooth.stiffness"},
       {"drag = [1, 2]\n", ":4: batch.drag: given without contact.smooth.drag"},
       {"speed = [1, 2]\n[contact.smooth]\ndrag = 1\n", ":4: batch.speed: given together with contact.smooth.drag"},

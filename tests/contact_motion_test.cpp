@@ -76,12 +76,13 @@ Model ball(double mass, double r, bool planar) {
 TEST(ContactMotion, ABoxThatFallsStopsWhereTheLawHasTakenItsEnergy) {
   constexpr double H = 0.3;  // [m]
   CoulombOptions law;
+  law.depth = test::kSoft;
   for (const char* name : {"box-planar", "box"}) {
     const Model model = load(name);
     const int z = model.nv() == 3 ? 1 : 2;
     const double in_use = model.nv() == 3 ? 1 : 0.5;  // n/N: two of two, or four of eight corners
     double d = 0.05;
-    for (int k = 0; k < 100; ++k) d = std::pow(4 * std::pow(law.depth, 3) * (H + d) / in_use, 0.25);
+    for (int k = 0; k < 100; ++k) d = std::pow(4 * std::pow(*law.depth, 3) * (H + d) / in_use, 0.25);
     for (const IntegratorType integrator : test::kContactIntegrators) {
       for (const Dissipation dissipation : {Dissipation::contact, Dissipation::total, Dissipation::effective}) {
         for (const double dt : {0.05, 0.01, 0.001}) {
@@ -107,7 +108,7 @@ TEST(ContactMotion, ABoxThatFallsStopsWhereTheLawHasTakenItsEnergy) {
           // 1e-8 m/s^2 of 1 kg. Forces across the plane of a planar model meet no resistance and mean nothing.
           EXPECT_NEAR(total_force(s).z(), kGravity, 1e-7);
           EXPECT_NEAR(total_force(s).x(), 0, 1e-7);
-          EXPECT_GE(report.penetration, law.depth * std::pow(1 / in_use, 1.0 / 3) - 1e-9);  // else it would sink
+          EXPECT_GE(report.penetration, *law.depth * std::pow(1 / in_use, 1.0 / 3) - 1e-9);  // else it would sink
           if (integrator == IntegratorType::ne_mdp) {
             EXPECT_LE(report.penetration, d + dt * std::sqrt(2 * kGravity * (H + d)));
           } else {
@@ -185,7 +186,7 @@ TEST(ContactMotion, BothDiscretisationsConvergeToEachOther) {
     const auto end = [&](IntegratorType integrator, double dt) {
       Simulation s(model, on_slope(model, law, 0, 0.5), options_of(integrator, Dissipation::effective, dt));
       Eigen::VectorXd q = model.neutral_position(), v = Eigen::VectorXd::Zero(6);
-      q(2) = 0.25 - law.depth;
+      q(2) = 0.25 - *law.depth;
       v << 1, 0.3, 0, 0, 0, 4;
       s.set_state(q, v);
       for (int k = 0; k * dt < 0.16 - dt / 2; ++k) EXPECT_TRUE(s.step().converged());
@@ -220,7 +221,7 @@ TEST(ContactMotion, ABoxOnASlopeSticksBelowTheFrictionAngleAndSlidesAbove) {
         SCOPED_TRACE(name_of(integrator, dissipation, dt) + " slope " + std::to_string(degrees));
         Simulation s(model, on_slope(model, law, a, mu), options_of(integrator, dissipation, dt));
         // Pressed in a little further than it needs: cos(a)^(1/3) depths carry its weight.
-        const Vec3 centre = (0.25 - law.depth) * Vec3(std::sin(a), 0, std::cos(a));
+        const Vec3 centre = (0.25 - *law.depth) * Vec3(std::sin(a), 0, std::cos(a));
         s.set_state(Vec3(centre.x(), centre.z(), a), Vec3::Zero());
         const auto run = [&](double time) {
           for (int k = 0; k * dt < time - dt / 2; ++k) ASSERT_TRUE(s.step().converged());
@@ -243,7 +244,7 @@ TEST(ContactMotion, ABoxOnASlopeSticksBelowTheFrictionAngleAndSlidesAbove) {
         } else {
           EXPECT_LE(s.state().v.cwiseAbs().maxCoeff(), 1e-6);
           // It stays where it settled: the corners share the load anew, by a depth over the length of the box.
-          EXPECT_LE(Vec3(s.state().q(0) - centre.x(), 0, s.state().q(1) - centre.z()).norm(), 2 * law.depth);
+          EXPECT_LE(Vec3(s.state().q(0) - centre.x(), 0, s.state().q(1) - centre.z()).norm(), 2 * *law.depth);
         }
       }
     }
@@ -267,7 +268,7 @@ TEST(ContactMotion, ABallRollsDownASlopeWithoutSlipping) {
         const Model model = ball(2, r, planar);
         Simulation s(model, on_slope(model, law, slope), options_of(integrator, dissipation, dt));
         Eigen::VectorXd q = model.neutral_position();
-        const Vec3 centre = (r - law.depth) * Vec3(std::sin(slope), 0, std::cos(slope));
+        const Vec3 centre = (r - *law.depth) * Vec3(std::sin(slope), 0, std::cos(slope));
         q(0) = centre.x();
         q(planar ? 1 : 2) = centre.z();
         s.set_state(q, Eigen::VectorXd::Zero(model.nv()));
@@ -299,7 +300,7 @@ TEST(ContactMotion, ACornerInACornerHasTwoContacts) {
     for (const Dissipation dissipation : {Dissipation::total, Dissipation::effective}) {
       SCOPED_TRACE(name_of(integrator, dissipation, 0.005));
       Simulation s(model, world, options_of(integrator, dissipation, 0.005));
-      s.set_state(Vec3(0.04, 0.25 - law.depth, 0), Vec3::Zero());
+      s.set_state(Vec3(0.04, 0.25 - *law.depth, 0), Vec3::Zero());
       for (int k = 0; k < 200; ++k) ASSERT_TRUE(s.step().converged());
       EXPECT_LE(s.state().v.cwiseAbs().maxCoeff(), 1e-6);
       bool floor = false, riser = false;
@@ -310,7 +311,7 @@ TEST(ContactMotion, ACornerInACornerHasTwoContacts) {
       }
       EXPECT_TRUE(floor);
       EXPECT_TRUE(riser);
-      EXPECT_NEAR(s.state().q(0), 0.05 + law.depth, 5 * law.depth);
+      EXPECT_NEAR(s.state().q(0), 0.05 + *law.depth, 5 * *law.depth);
       EXPECT_NEAR(total_force(s).x(), -3, 1e-6);
       EXPECT_NEAR(total_force(s).z(), kGravity, 1e-6);
     }
@@ -323,11 +324,12 @@ TEST(ContactMotion, APointStaysFromTheDepthWhereTheLawCarriesItsWeight) {
   for (const int exponent : {2, 3, 4}) {
     CoulombOptions law;
     law.exponent = exponent;
+    law.depth = test::kSoft;
     for (const IntegratorType integrator : test::kContactIntegrators) {
       for (const double ratio : {1.5, 1.001, 0.999}) {
         SCOPED_TRACE(name_of(integrator, Dissipation::contact, 0.005) + " depth " + std::to_string(ratio));
         Simulation s(model, on_slope(model, law), options_of(integrator, Dissipation::contact, 0.005));
-        s.set_state(Vec3(0, -ratio * law.depth, 0), Vec3::Zero());
+        s.set_state(Vec3(0, -ratio * *law.depth, 0), Vec3::Zero());
         ASSERT_TRUE(s.step().converged());
         const std::vector<double>& w = s.state().contact_weights;
         const double sum = std::accumulate(w.begin(), w.end(), 0.0);

@@ -51,7 +51,7 @@ class Box {
     law.depth = 1e-3;
     world_.law = make_coulomb(law);
     q_ = model_.neutral_position();
-    q_(2) = is_rigid(c.integrator) ? 0.25 : 0.25 - 2 * law.depth;
+    q_(2) = is_rigid(c.integrator) ? 0.25 : 0.25 - 2 * *law.depth;
   }
 
   // The velocity after some steps with a pull of `pull` times the weight along `heading`.

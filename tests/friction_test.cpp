@@ -18,6 +18,8 @@
 namespace scree {
 namespace {
 
+constexpr double kSoft = 0.005;  // [m] of grounds soft enough for long steps
+
 using test::Random;
 using test::uniform;
 
@@ -387,10 +389,11 @@ TEST(SmoothMotion, ASphereComesToRollWithoutSlipping) {
     World world;
     world.add(plane_collider(Vec3::Zero(), Vec3::UnitZ()));
     world.add(point_collider(BodyIndex(0), Vec3::Zero(), radius, "ball"));
+    world.smooth.depth = kSoft;
     world.surface.friction = 0.5;
     Simulation simulation(model, world, options_of(integrator, 0.002));
     Eigen::VectorXd q = model.neutral_position(), v = Eigen::VectorXd::Zero(6);
-    q(2) = radius - world.smooth.depth;
+    q(2) = radius - *world.smooth.depth;
     v(0) = 1.4;
     simulation.set_state(q, v);
     for (int k = 0; k < 500; ++k) ASSERT_TRUE(simulation.step().converged());
@@ -414,6 +417,7 @@ TEST(SmoothMotion, ABoxOnASlopeCreepsSlowlyOrSlides) {
     world.add(plane_collider(Vec3::Zero(), Vec3(std::sin(slope), 0, std::cos(slope))));
     world.add(contact_candidates(model, ContactCandidates::named));
     ASSERT_GE(world.body_colliders(), 4u);
+    world.smooth.depth = kSoft;
     world.surface.friction = friction;
     world.smooth.damping = 5;  // the fall onto the slope is not the question
     Simulation simulation(model, world, options_of(pbfd_coulomb, 0.01));
@@ -421,7 +425,7 @@ TEST(SmoothMotion, ABoxOnASlopeCreepsSlowlyOrSlides) {
     const Quat turn(Eigen::AngleAxisd(slope, Vec3::UnitY()));
     double lowest = 0;
     for (const ContactPoint& point : model.contact_points()) lowest = std::min(lowest, point.p_B.z() - point.radius);
-    q.head<3>() = turn * Vec3(0, 0, -lowest - world.smooth.depth);
+    q.head<3>() = turn * Vec3(0, 0, -lowest - *world.smooth.depth);
     q.segment<4>(3) << turn.w(), turn.x(), turn.y(), turn.z();
     simulation.set_state(q, v);
     const Vec3 down(std::cos(slope), 0, -std::sin(slope));
@@ -455,6 +459,7 @@ TEST(SmoothMotion, TurnedAndMirroredScenesMoveAlike) {
       World world;
       world.add(plane_collider(Vec3::Zero(), R * Vec3::UnitZ()));
       world.add(contact_candidates(model, ContactCandidates::named));
+      world.smooth.depth = kSoft;
       StepOptions options = options_of(integrator, 0.005);
       world.gravity = R * world.gravity;
       Simulation simulation(model, world, options);
@@ -491,11 +496,12 @@ TEST(SmoothMotion, ConvergesWithItsOrderWhileContactLasts) {
     World world;
     world.add(plane_collider(Vec3::Zero(), Vec3::UnitZ()));
     world.add(contact_candidates(model, ContactCandidates::named));
+    world.smooth.depth = kSoft;
     world.smooth.speed = 1;
     world.surface.friction = 0.1;  // slides all the time
     Simulation simulation(model, world, options_of(integrator, dt, Optimizer::jtj_lm));
     Eigen::VectorXd q = model.neutral_position(), v = Eigen::VectorXd::Zero(3);
-    q(1) = 0.25 - world.smooth.depth;
+    q(1) = 0.25 - *world.smooth.depth;
     v(0) = 0.5;
     simulation.set_state(q, v);
     for (int k = 0; k < static_cast<int>(std::lround(0.2 / dt)); ++k) EXPECT_TRUE(simulation.step().converged());

@@ -294,7 +294,7 @@ TEST(TwoStages, AreOfSecondOrderUnderAFootThatSinks) {
 
 // --- impacts ---------------------------------------------------------------------------------------------------------
 
-World flat_ground(const Model& model, const CoulombOptions& law = {}) {
+World flat_ground(const Model& model, const CoulombOptions& law = {.depth = test::kSoft}) {
   World world;
   world.add(plane_collider(Vec3::Zero(), Vec3::UnitZ()));
   world.law = make_coulomb(law);

@@ -245,6 +245,7 @@ TEST(Nmdp, AbsurdInputFailsHonestlyOrNotAtAll) {
           options.dt = 0.05;
           options.max_halvings = 5;
           CoulombOptions law;
+          law.depth = test::kSoft;
           absurdity.apply(robot, options, law, state);
           robot.world.law = make_coulomb(law);
           StepWorkspace workspace(robot.model, robot.world);

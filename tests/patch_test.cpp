@@ -437,7 +437,7 @@ TEST(PatchMotion, ASpinningDiscStopsWhenItsTorsionSaysSo) {
   for (const IntegratorType integrator : kFirstOrder) {
     SCOPED_TRACE(integrator_name(integrator));
     Simulation s = on_floor(slab(m, Vec3(I / 2, I / 2, I), Vec3::Zero(), Vec3(0, 0, -0.02)), law, mu, integrator, dt);
-    s.set_state(vector({0, 0, 0.02 - law.depth, 1, 0, 0, 0}), vector({0, 0, 0, 0, 0, spin}));
+    s.set_state(vector({0, 0, 0.02 - *law.depth, 1, 0, 0, 0}), vector({0, 0, 0, 0, 0, spin}));
     // The weights are optimal to 1e-10 J + 1e-8 K, which is I w dw: 4e-8 rad/s a step. The position-based scheme loses
     // w (w h)^2 a step, h spin^4 / (4 rate) in all, and its inertia is off by the part (w h)^2.           theory (4.4)
     double slack = 1e-5;
@@ -467,7 +467,7 @@ TEST(PatchMotion, ASlabTipsWhenItsCentreOfMassIsBeyondThePatch) {
         const Vec3 z = s.frame_pose("slab").R * Vec3::UnitZ();
         const double tilt = std::acos(z.dot(Vec3(std::sin(slope), 0, std::cos(slope))));
         if (part < 1) {
-          EXPECT_LE(tilt, 3 * law.depth / a);
+          EXPECT_LE(tilt, 3 * *law.depth / a);
           EXPECT_LE(s.state().v.norm(), 1e-6);
         } else {
           EXPECT_GE(tilt, 0.5);
@@ -480,13 +480,13 @@ TEST(PatchMotion, ASlabTipsWhenItsCentreOfMassIsBeyondThePatch) {
       constexpr double low = 0.03;
       Simulation flat = on_floor(slab(1, inertia, Vec3(part * a, 0, 0), Vec3(0, 0, -low)), law, 1.5, integrator, 0.01);
       const double slant = -0.01;  // [rad] about y: the far edge is up
-      flat.set_state(vector({0, 0, low - law.depth, std::cos(slant / 2), 0, std::sin(slant / 2), 0}),
+      flat.set_state(vector({0, 0, low - *law.depth, std::cos(slant / 2), 0, std::sin(slant / 2), 0}),
                      Eigen::VectorXd::Zero(6));
       check(flat, 0);
       const double slope = part * std::atan(a / height);
       Simulation steep =
           on_floor(slab(1, inertia, Vec3::Zero(), Vec3(0, 0, -height)), law, 1.5, integrator, 0.01, slope);
-      steep.set_state(vector({(height - law.depth) * std::sin(slope), 0, (height - law.depth) * std::cos(slope),
+      steep.set_state(vector({(height - *law.depth) * std::sin(slope), 0, (height - *law.depth) * std::cos(slope),
                               std::cos(slope / 2), 0, std::sin(slope / 2), 0}),
                       Eigen::VectorXd::Zero(6));
       check(steep, slope);
@@ -509,7 +509,7 @@ TEST(PatchMotion, ASlidingAndSpinningBoxFollowsItsLimitSurface) {
     law.size = {0.3, 0.2};
     law.rings = rings;
     const double lambda = law.effective_torsion_radius(), I = m * lambda * lambda, gap = M_PI / (4 * (rings + 1));
-    const double implicit = dt * dt * law.exponent * kGravity / law.depth;  // 0.3 %
+    const double implicit = dt * dt * law.exponent * kGravity / *law.depth;  // 0.3 %
     const Eigen::Matrix3Xd surface = limit_surface(law);
     for (const IntegratorType integrator : kFirstOrder)
       for (const double direction : {0.25, 0.8, 1.3}) {  // [rad] atan(lambda w / v)
@@ -517,7 +517,7 @@ TEST(PatchMotion, ASlidingAndSpinningBoxFollowsItsLimitSurface) {
                      std::to_string(direction));
         Simulation s =
             on_floor(slab(m, Vec3(I / 2, I / 2, I), Vec3::Zero(), Vec3(0, 0, -height)), law, mu, integrator, dt);
-        s.set_state(vector({0, 0, height - law.depth, 1, 0, 0, 0}),
+        s.set_state(vector({0, 0, height - *law.depth, 1, 0, 0, 0}),
                     vector({speed * std::cos(direction), 0, 0, 0, 0, speed * std::sin(direction) / lambda}));
         int steps = 0;
         for (double slip = speed; slip > 0.1 * speed; ++steps) {
@@ -598,7 +598,7 @@ TEST(PatchMotion, APushedBoxTurnsAsItsLimitSurfaceSays) {
                        std::to_string(latitude) + " part " + std::to_string(part));
           Simulation s = on_floor(pushed_box(m, I, Vec3(0, b, 0)), law, mu, integrator, dt);
           s.control().torque(0) = part * limit;
-          s.set_state(vector({0, 0, -law.depth, 0}), Eigen::VectorXd::Zero(4));
+          s.set_state(vector({0, 0, -*law.depth, 0}), Eigen::VectorXd::Zero(4));
           constexpr int steps = 10;
           for (int k = 0; k < steps; ++k) ASSERT_TRUE(s.step().converged());
           // Of the centre of the patch, at (0, b) from the hinge but for the angle turned.
@@ -657,7 +657,7 @@ TEST(PatchMotion, ADraggedBoxSwingsInBehindItsHinge) {
         s.control().kd(a) = 1e6;  // N s/m: 5e-6 m/s off
         s.control().target_velocity(a) = a == 0 ? V : 0;
       }
-      s.set_state(vector({0, 0, -law.depth, theta_0}), vector({V, 0, 0, polytope_rate(theta_0)}));
+      s.set_state(vector({0, 0, -*law.depth, theta_0}), vector({V, 0, 0, polytope_rate(theta_0)}));
       double theta = theta_0;
       for (int k = 0; k < 3000; ++k) {
         ASSERT_TRUE(s.step().converged());
@@ -704,7 +704,7 @@ TEST(PatchMotion, ADroppedSlabComesToRestFlat) {
       // It may rest wherever the corners in the ground carry it: the highest one not above the surface by more than the
       // lowest is deep, some depths over the shorter half.
       const Vec3 z = s.frame_pose("slab").R * Vec3::UnitZ();
-      EXPECT_LE(std::acos(z.z()), law.depth / 0.1);
+      EXPECT_LE(std::acos(z.z()), *law.depth / 0.1);
       EXPECT_NEAR(s.contacts().at(0).force.z(), kGravity, 1e-6);
     }
 }

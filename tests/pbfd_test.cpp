@@ -21,11 +21,12 @@ World ground(const Model& model, double slope = 0) {
   World world;
   world.add(plane_collider(Vec3::Zero(), Vec3(-std::sin(slope), 0, std::cos(slope))));
   world.add(contact_candidates(model, ContactCandidates::automatic));
+  world.smooth.depth = 0.005;
   return world;
 }
 
 // The box on its ground, four of its eight corners at the depth at which they carry it: N = m g / 4 = 2 share.
-double resting_depth(const SmoothContactOptions& smooth) { return smooth.depth * std::sqrt(2.0); }
+double resting_depth(const SmoothContactOptions& smooth) { return *smooth.depth * std::sqrt(2.0); }
 Eigen::VectorXd resting(const Model& model, const SmoothContactOptions& smooth, double slope = 0) {
   Eigen::VectorXd q = model.neutral_position();
   const Vec3 normal(-std::sin(slope), 0, std::cos(slope));
@@ -78,7 +79,7 @@ TEST(SmoothContact, ViscousBoxSlidesAsFarAsTheoryHasItAtEveryStep) {
   World world = ground(model);
   world.smooth.speed = 0.5;
   Eigen::VectorXd q = model.neutral_position(), v = Eigen::VectorXd::Zero(model.nv());
-  q(2) = 0.001 - world.smooth.depth;  // four of four corners carry their share
+  q(2) = 0.001 - *world.smooth.depth;  // four of four corners carry their share
   v(0) = 1;
   const double distance = world.smooth.speed / 9.81;
   for (const IntegratorType integrator : {IntegratorType::pbfd, IntegratorType::pbfd2}) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "options.h"
+#include "scree/contact.h"
 #include "scree/error.h"
 #include "scree/scene.h"
 #include "terminal.h"
@@ -22,10 +23,49 @@ struct CheckOptions {
   bool all = false, json = false;
 };
 
+// What the model stands on: the ground of the scene, or of a model by itself a plane with all options left alone.
+struct Ground {
+  std::string integrator = {};
+  size_t points = 0;         // that may touch it
+  double depth = 0;          // [m] static_depth
+  std::string problem = {};  // why there is none
+};
+
 struct Checked {
   std::optional<Model> model;  // absent if anything was rejected
   ImportReport report;
+  Ground ground;
 };
+
+Ground find_ground(const Model& model, const World& world, IntegratorType integrator) {
+  Ground ground;
+  ground.integrator = integrator_name(integrator);
+  ground.points = world.body_colliders();
+  if (world.has_contact())
+    ground.depth = static_depth(model, world, integrator);
+  else
+    ground.problem = "nothing touches anything";
+  return ground;
+}
+
+Ground find_default_ground(const Model& model) {
+  World world;
+  try {
+    world.add(contact_candidates(model, ContactCandidates::automatic));
+  } catch (const InputError& error) {
+    return {.problem = error.what()};
+  }
+  if (world.colliders.empty()) return {.problem = "no contact points and no collision shapes that could touch it"};
+  world.add(plane_collider(Vec3::Zero(), Vec3::UnitZ()));
+  return find_ground(model, world, default_integrator(world));
+}
+
+std::string describe(const Ground& ground) {
+  if (!ground.problem.empty()) return ground.problem;
+  if (ground.depth == 0) return fmt::format("{} points, rigid ({})", ground.points, ground.integrator);
+  return fmt::format("{} points; one that carries its share of the weight is {:.3g} mm deep ({})", ground.points,
+                     1e3 * ground.depth, ground.integrator);
+}
 
 bool is_scene(const std::filesystem::path& file) {
   std::string extension = file.extension().string();
@@ -43,10 +83,12 @@ Checked check_file(const CheckOptions& options) {
     overrides.search_path = urdf_options.search_path;
     overrides.repair_inertia = urdf_options.repair_inertia;
     Scene scene = load_scene(options.file, overrides);
+    checked.ground = find_ground(scene.model, scene.world, scene.options.integrator);
     checked.model = std::move(scene.model);
     checked.report = std::move(scene.import_report);
   } else {
     checked.model = check_urdf(options.file, urdf_options, checked.report);
+    if (checked.model) checked.ground = find_default_ground(*checked.model);
   }
   return checked;
 }
@@ -64,6 +106,9 @@ void print_report(const CheckOptions& options, const Checked& checked) {
                      {"shapes", model->shapes().size()},
                      {"frames", model->frames().size()},
                      {"contact_points", model->contact_points().size()}};
+  json["ground"] = nullptr;
+  if (const Ground& ground = checked.ground; checked.model && ground.problem.empty())
+    json["ground"] = {{"integrator", ground.integrator}, {"points", ground.points}, {"static_depth", ground.depth}};
   for (const ImportVerdict verdict : {ImportVerdict::mapped, ImportVerdict::ignored, ImportVerdict::rejected})
     json[import_verdict_name(verdict)] = checked.report.count(verdict);
   json["entries"] = Json::array();
@@ -84,6 +129,7 @@ void print_table(const CheckOptions& options, const Checked& checked) {
                       fmt::format("{}: {} bodies, {} dofs, {:.6g} kg, {} shapes, {} frames, {} contact points",
                                   model->name(), model->bodies().size(), model->nv(), model->total_mass(),
                                   model->shapes().size(), model->frames().size(), model->contact_points().size()));
+  if (checked.model) rows.emplace_back("ground", describe(checked.ground));
   rows.emplace_back("report", fmt::format("{} mapped, {} ignored, {} rejected", report.count(ImportVerdict::mapped),
                                           report.count(ImportVerdict::ignored), report.count(ImportVerdict::rejected)));
   print_pairs(rows);

@@ -75,7 +75,7 @@ void run(int argc, char** argv) {
     overrides.integrator = scree::integrator_from_name(name);
   scree::Scene scene = scree::load_scene(argv[1], overrides);
   scree::SmoothContactOptions& smooth = scene.world.smooth;
-  arguments.number("depth", smooth.depth);
+  if (double depth = 0; arguments.number("depth", depth)) smooth.depth = depth;
   arguments.number("normal_exponent", smooth.normal_exponent);
   arguments.number("creep", smooth.creep);
   arguments.number("damping", smooth.damping);
@@ -90,7 +90,7 @@ void run(int argc, char** argv) {
   int repeats = 1;
   arguments.number("count", count);
   arguments.number("repeats", repeats);
-  const size_t nq = static_cast<size_t>(scene.model.nq()), nv = static_cast<size_t>(scene.model.nv());
+  const size_t nv = static_cast<size_t>(scene.model.nv());
   std::vector<double> noise;
   if (const std::string file = arguments.text("noise"); !file.empty()) noise = read_numbers(file, count * nv);
   const std::string tracks = arguments.text("tracks");
@@ -138,9 +138,9 @@ void run(int argc, char** argv) {
     std::ofstream file(tracks);
     file << "trajectory,time,x,y,z\n";
     for (size_t i = 0; i < count; ++i)
-      for (size_t k = 0; k < results[i].rows; ++k) {
-        const double* q = results[i].q.data() + k * nq;
-        file << fmt::format("{},{},{},{},{}\n", i, times[std::min(k, times.size() - 1)], q[0], q[1], q[2]);
+      for (size_t k = 0; k < results[i].rows(); ++k) {
+        const auto q = results[i].q.row(k);
+        file << fmt::format("{},{},{},{},{}\n", i, times[std::min(k, times.size() - 1)], q(0), q(1), q(2));
       }
     if (!file.flush()) throw InputError(fmt::format("{}: cannot be written", tracks));
   }

@@ -21,6 +21,7 @@ struct ContactGeometry {
   Mat3 R_CB = Mat3::Identity();  // orientation of the touching body in the contact frame
   Vec3 p_B = Vec3::Zero();       // [m] the contact point on the body, constant
   double share_of_weight = 0;    // [N] weight of the model over the number of its colliders, constant
+  double firm_depth = 1e-3;      // [m] what laws without a depth of their own take, constant: firm_depth()
   double friction = 0;           // mu: World::surface
 };
 
@@ -63,12 +64,13 @@ class ContactLaw {
 // v_j = (c d^p + zeta) (n + mu t_j), d = max(0, depth), t_j at the angles 2 pi j / directions from the x axis of the
 // contact frame.                                                                                        theory (8.2)
 struct CoulombOptions {
-  int directions = 16;              // >= 3 and at most 64; between two of them friction is cos(pi/directions) of mu
-  int exponent = 3;                 // 2, 3 or 4: p
-  double depth = 0.015;             // > 0 [m] where a point carries its share of the weight: c = share / depth^p
-  std::optional<double> stiffness;  // > 0 [N/m^p] c itself, in place of `depth`
-  double air_force = 0;             // >= 0 [N] zeta: available at ANY height, also far above the ground
-  void validate() const;            // throws InputError: field, value received, accepted range
+  int directions = 16;               // >= 3 and at most 64; between two of them friction is cos(pi/directions) of mu
+  int exponent = 3;                  // 2, 3 or 4: p
+  std::optional<double> depth = {};  // > 0 [m] where a point carries its share of the weight: c = share / depth^p;
+                                     // firm_depth() otherwise
+  std::optional<double> stiffness = {};  // > 0 [N/m^p] c itself, in place of `depth`
+  double air_force = 0;                  // >= 0 [N] zeta: available at ANY height, also far above the ground
+  void validate() const;                 // throws InputError: field, value received, accepted range
 };
 std::shared_ptr<const ContactLaw> make_coulomb(const CoulombOptions& options);
 
@@ -76,17 +78,17 @@ std::shared_ptr<const ContactLaw> make_coulomb(const CoulombOptions& options);
 // corner is d deep; friction mu N and torsion mu N lambda stay within an ellipsoid, replaced by an inscribed polytope.
 // corners x ((2 rings + 1) directions + 2) vertices, at most 512.                             theory (8.13) to (8.16)
 struct PatchOptions {
-  int directions = 16;              // as CoulombOptions
-  int exponent = 3;                 // likewise
-  double depth = 0.015;             // likewise: c = share / depth^p
-  std::optional<double> stiffness;  // likewise
-  double radius = 0;                // >= 0 [m] of a disc; at most 10. 0: a point, with torsion if torsion_radius > 0
-  int corners = 4;                  // >= 3 and at most 32: of the polygon inscribed in the disc
-  std::optional<std::array<double, 2>> size;  // > 0 [m] edges of a rectangle, in place of `radius`
+  int directions = 16;                   // as CoulombOptions
+  int exponent = 3;                      // likewise
+  std::optional<double> depth = {};      // likewise: c = share / depth^p
+  std::optional<double> stiffness = {};  // likewise
+  double radius = 0;  // >= 0 [m] of a disc; at most 10. 0: a point, with torsion if torsion_radius > 0
+  int corners = 4;    // >= 3 and at most 32: of the polygon inscribed in the disc
+  std::optional<std::array<double, 2>> size = {};  // > 0 [m] edges of a rectangle, in place of `radius`
   Vec3 axis = -Vec3::UnitZ();  // normal of the patch, body axes, either sign; x of the patch is the body's x axis
                                // projected onto it, y where it faces x
-  std::optional<double> torsion_radius;     // >= 0 [m] lambda; otherwise that of uniform pressure
-  int rings = 1;                            // >= 0 and at most 8: circles of latitude on each side of the equator
+  std::optional<double> torsion_radius = {};  // >= 0 [m] lambda; otherwise that of uniform pressure
+  int rings = 1;                              // >= 0 and at most 8: circles of latitude on each side of the equator
   double effective_torsion_radius() const;  // [m] lambda: 2/3 of the radius, the rectangle's mean distance, or as given
   double polytope_bound() const;  // friction in any direction of slip is at least this part of the ellipsoid's
   void validate() const;          // throws InputError: field, value received, accepted range
@@ -124,14 +126,15 @@ struct Surface {
 //   -(beta+1) C_par |u|^(beta-1) u d^(gamma+1)                     pbd-friction and pbfd
 //   -friction C_perp d^alpha u / sqrt(|u|^2 + creep^2)             pbfd-coulomb
 struct SmoothContactOptions {
-  double normal_exponent = 2;  // alpha, > 1 and at most 6
-  double slip_exponent = 1;    // beta, >= 1 (printed form: > 0) and at most 6
-  double depth_exponent = 1;   // gamma, > 0 and at most 6
-  double depth = 0.005;        // > 0 [m] where a point carries its share of the weight: C_perp = share / depth^alpha
-  std::optional<double> stiffness;  // > 0 [N/m^alpha] C_perp itself, in place of `depth`
+  double normal_exponent = 2;            // alpha, > 1 and at most 6
+  double slip_exponent = 1;              // beta, >= 1 (printed form: > 0) and at most 6
+  double depth_exponent = 1;             // gamma, > 0 and at most 6
+  std::optional<double> depth = {};      // > 0 [m] where a point carries its share of the weight: C_perp = share /
+                                         // depth^alpha; 5 firm_depth() otherwise: an undamped spring is better soft
+  std::optional<double> stiffness = {};  // > 0 [N/m^alpha] C_perp itself, in place of `depth`
   double speed = 0.2;               // > 0 [m/s] of the slip at which friction equals the normal force of a point that
                                     // carries its share: C_par = share / ((beta+1) speed^beta depth^(gamma+1))
-  std::optional<double> drag;       // >= 0 [N s^beta / m^(beta+gamma+1)] C_par itself, in place of `speed`
+  std::optional<double> drag = {};  // >= 0 [N s^beta / m^(beta+gamma+1)] C_par itself, in place of `speed`
   // velocity: u is the displacement over the step, divided by it. printed: eq. 11 and 12 as the paper prints them, with
   // the displacement itself and, of pbfd, |u|^beta in place of |u|^(beta-1): friction then depends on the step.
   enum class Form { velocity, printed } form = Form::velocity;

@@ -42,6 +42,9 @@ enum class IntegratorType {
 bool knows_contact(IntegratorType type);
 bool estimates_error(IntegratorType type);
 bool uses_smooth_contact(IntegratorType type);  // World::smooth in place of World::law
+// [m] How deep a point is that carries its share of the weight, found from what the ground answers; 0 where contact is
+// rigid, infinite if the ground does not carry it.
+double static_depth(const Model& model, const World& world, IntegratorType type);
 // What scenes and simulations take where none is named: pbd_nmdp2, where the contact law has no derivative pbd_zonmdp.
 IntegratorType default_integrator(const World& world);
 void check_accuracy(IntegratorType type);  // throws InputError if it does not, names those that do

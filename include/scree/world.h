@@ -33,4 +33,9 @@ struct World {
   void validate(const Model& model) const;
 };
 
+// [m] Where a point carries its share of the weight if nothing else is said: a thousandth of the model's size, at least
+// 1 um. The size is the longest edge of the box around the colliders of its bodies and their centres of mass at the
+// neutral position, 1 m if that is a point.                                                             theory (8.19)
+double firm_depth(const Model& model, const World& world);
+
 }  // namespace scree

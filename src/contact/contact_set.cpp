@@ -44,7 +44,8 @@ void ContactSet::add_slot(int pair) {
   slot.pair = pair;
   slot.scale = scaled_ ? scales_[static_cast<size_t>(pair)] : 1;
   slot.geometry.p_B = pairs_.centre(pair);
-  slot.geometry.share_of_weight = share_of_weight_;
+  slot.geometry.share_of_weight = pairs_.share_of_weight();
+  slot.geometry.firm_depth = pairs_.firm_depth();
   slot.geometry.friction = pairs_.friction();
   slots_.push_back(slot);
   wrenches_.resize(static_cast<size_t>(weight_count()));
@@ -59,7 +60,6 @@ void ContactSet::start_selection(bool first_order, bool scaled) {
   first_order_ = first_order;
   scaled_ = scaled;
   weight_ = weight_of(model_, world_);
-  share_of_weight_ = share_of_weight(model_, world_);
   slots_.clear();
   std::fill(slot_of_.begin(), slot_of_.end(), -1);
 }

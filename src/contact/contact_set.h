@@ -126,7 +126,7 @@ class ContactSet {
   std::vector<int> used_;  // of the vertices the law offers; empty: all
   int vertices_, dimension_;
   double reach_;
-  double weight_ = 0, share_of_weight_ = 0;  // [N]
+  double weight_ = 0;  // [N]
   std::vector<Slot> slots_;
   std::vector<int> slot_of_;              // by pair, -1: not a slot
   std::vector<Wrench<double>> wrenches_;  // vertices in world axes about the origin, by slot

@@ -46,12 +46,12 @@ class Coulomb final : public ContactLaw {
 
   double reach() const override { return options_.air_force > 0 ? std::numeric_limits<double>::infinity() : 0; }
 
-  // What gives the stiffness: itself or a depth.
-  int parameter_count() const override { return 1; }
-  double parameter(int) const override { return options_.stiffness.value_or(options_.depth); }
+  // What gives the stiffness: itself or a depth, if one of them is given.
+  int parameter_count() const override { return options_.stiffness || options_.depth ? 1 : 0; }
+  double parameter(int) const override { return options_.stiffness ? *options_.stiffness : *options_.depth; }
   std::shared_ptr<const ContactLaw> with_parameter(int, double value) const override {
     CoulombOptions changed = options_;
-    (changed.stiffness ? *changed.stiffness : changed.depth) = value;
+    (changed.stiffness ? *changed.stiffness : *changed.depth) = value;
     return std::make_shared<Coulomb>(changed);
   }
 
@@ -62,8 +62,8 @@ class Coulomb final : public ContactLaw {
     return result;
   }
   double stiffness(const ContactGeometry& geometry) const {  // [N/m^p]
-    return options_.stiffness ? *options_.stiffness
-                              : geometry.share_of_weight / power(options_.depth, options_.exponent);
+    if (options_.stiffness) return *options_.stiffness;
+    return geometry.share_of_weight / power(options_.depth.value_or(geometry.firm_depth), options_.exponent);
   }
 
   // (mu cos, mu sin, 1), without a call of the heap.
@@ -87,7 +87,7 @@ void CoulombOptions::validate() const {
   };
   check(directions >= 3 && directions <= kMostDirections, "directions", directions, "an integer in [3, 64]");
   check(exponent >= 2 && exponent <= 4, "exponent", exponent, "2, 3 or 4");
-  check(depth >= 1e-6 && depth <= 1, "depth", depth, "a number in [1e-6, 1] m");
+  if (depth) check(*depth >= 1e-6 && *depth <= 1, "depth", *depth, "a number in [1e-6, 1] m");
   if (stiffness) check(*stiffness > 0 && *stiffness <= 1e30, "stiffness", *stiffness, "a number in (0, 1e30] N/m^p");
   check(air_force >= 0 && air_force <= 1e12, "air_force", air_force, "a number in [0, 1e12] N");
 }

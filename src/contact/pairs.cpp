@@ -13,7 +13,11 @@ ContactFrame contact_frame(const V3<double>& n) {
   return {t1, cross(n, t1), -along / length};
 }
 
-Pairs::Pairs(const Model& model, const World& world) : tree_(tree_of(model)), world_(world) {
+Pairs::Pairs(const Model& model, const World& world)
+    : tree_(tree_of(model)),
+      world_(world),
+      share_of_weight_(weight_of(model, world) / static_cast<double>(std::max<size_t>(1, world.body_colliders()))),
+      firm_depth_(scree::firm_depth(model, world)) {
   for (const ContactPair& pair : world.pairs()) {
     const Collider& a = world.colliders[static_cast<size_t>(pair.a)];
     pairs_.push_back({pair, a.body.value(), std::get<Sphere>(a.shape).radius});
@@ -37,10 +41,6 @@ Proximity Pairs::proximity(const Kinematics<double>& kin, int pair, const V3<dou
 double weight_of(const Model& model, const World& world) {
   const double gravity = world.gravity.norm();
   return model.total_mass() * (gravity > 0 ? gravity : kStandardGravity);
-}
-
-double share_of_weight(const Model& model, const World& world) {
-  return weight_of(model, world) / static_cast<double>(std::max<size_t>(1, world.body_colliders()));
 }
 
 bool moves_in_plane(const Model& model, const World& world) {

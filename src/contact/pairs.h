@@ -35,6 +35,8 @@ class Pairs {
   const Vec3& centre(int pair) const { return a(pair).X_BS.p; }                       // [m] body frame
   double radius(int pair) const { return pairs_[static_cast<size_t>(pair)].radius; }  // [m]
   double friction() const { return world_.surface.friction; }
+  double share_of_weight() const { return share_of_weight_; }  // [N] of a collider of a body
+  double firm_depth() const { return firm_depth_; }            // [m] scree::firm_depth
 
   // --- at a pose; positions are relative to kin.origin ---
   V3<double> core(const Kinematics<double>& kin, int pair) const {
@@ -80,11 +82,11 @@ class Pairs {
   const Tree& tree_;
   const World& world_;
   std::vector<Pair> pairs_;  // as contact_pairs has them
+  double share_of_weight_, firm_depth_;
 };
 
-constexpr double kStandardGravity = 9.81;                        // [m/s^2] defines weights where there is no gravity
-double weight_of(const Model& model, const World& world);        // [N]
-double share_of_weight(const Model& model, const World& world);  // [N] of a collider of a body
+constexpr double kStandardGravity = 9.81;                  // [m/s^2] defines weights where there is no gravity
+double weight_of(const Model& model, const World& world);  // [N]
 
 // May the points of the model be moved within planes only that hold x and z of every contact frame? Joints turn about
 // one axis and slide across it, the ground is made of planes along it.

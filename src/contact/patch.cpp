@@ -123,8 +123,8 @@ class Patch final : public ContactLaw {
     return result;
   }
   double stiffness(const ContactGeometry& geometry) const {  // [N/m^p]
-    return options_.stiffness ? *options_.stiffness
-                              : geometry.share_of_weight / power(options_.depth, options_.exponent);
+    if (options_.stiffness) return *options_.stiffness;
+    return geometry.share_of_weight / power(options_.depth.value_or(geometry.firm_depth), options_.exponent);
   }
 
   // Per N of pressure: force along x and y, torsion [m]: mu (t_j cos alpha, lambda sin alpha).           theory (8.15)

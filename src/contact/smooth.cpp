@@ -17,7 +17,7 @@ void SmoothContactOptions::validate() const {
   else
     check(slip_exponent > 0 && slip_exponent <= 6, "slip_exponent", slip_exponent, "a number in (0, 6]");
   check(depth_exponent > 0 && depth_exponent <= 6, "depth_exponent", depth_exponent, "a number in (0, 6]");
-  check(depth >= 1e-6 && depth <= 10, "depth", depth, "a number in [1e-6, 10] m");
+  if (depth) check(*depth >= 1e-6 && *depth <= 10, "depth", *depth, "a number in [1e-6, 10] m");
   if (stiffness)
     check(*stiffness > 0 && *stiffness <= 1e30, "stiffness", *stiffness, "a number in (0, 1e30] N/m^normal_exponent");
   check(speed >= 1e-6 && speed <= 1e6, "speed", speed, "a number in [1e-6, 1e6] m/s");

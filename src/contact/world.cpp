@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "scree/error.h"
+#include "scree/kinematics.h"
 
 namespace scree {
 
@@ -54,6 +55,22 @@ void World::validate(const Model& model) const {
   impact.validate(ImpactProblem{});
   smooth.validate();
   if (!law) throw InputError("world: no contact law, expected one");
+}
+
+double firm_depth(const Model& model, const World& world) {
+  constexpr double kPart = 1e-3, kLeast = 1e-6;  // of the size; [m]
+  const std::vector<Pose> poses = body_poses(model, model.neutral_position());
+  Vec3 low = Vec3::Constant(std::numeric_limits<double>::infinity()), high = -low;
+  const auto include = [&](BodyIndex body, const Vec3& p_B, double radius) {
+    const Vec3 p = poses[static_cast<size_t>(body.value())] * p_B;
+    low = low.cwiseMin((p.array() - radius).matrix());
+    high = high.cwiseMax((p.array() + radius).matrix());
+  };
+  for (int k = 0; const Body& body : model.bodies()) include(BodyIndex(k++), body.com, 0);
+  for (const Collider& collider : world.colliders)
+    if (collider.body != kWorld) include(collider.body, collider.X_BS.p, std::get<Sphere>(collider.shape).radius);
+  const double size = (high - low).maxCoeff();
+  return size > 0 ? std::max(kLeast, kPart * size) : kPart;
 }
 
 }  // namespace scree

@@ -39,7 +39,7 @@ FrictionResult FrictionSolver::substep(ControlSource& control, const StepOptions
                                        std::vector<Contact>& contacts) {
   update_setup(options, world_, setup_);
   energy_ = setup_.law.friction == FrictionLaw::energy;
-  stage_.coefficients = smooth_coefficients(model_, world_, world_.surface.friction, world_.smooth);
+  stage_.coefficients = smooth_coefficients(pairs_, world_.surface.friction, world_.smooth);
   std::copy(state.q.begin(), state.q.end(), stage_.q.begin());
   std::copy(state.v.begin(), state.v.end(), stage_.v.begin());
   stage_.has_rates = !state.body_rates.empty();

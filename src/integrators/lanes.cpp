@@ -84,13 +84,15 @@ void update_setup(const StepOptions& options, const World& world, LaneSetup& set
   setup.max_turn = options.max_turn;
 }
 
-SmoothCoefficients<double> smooth_coefficients(const Model& model, const World& world, double friction,
-                                               const SmoothContactOptions& o) {
-  const double share = share_of_weight(model, world);
-  return {o.stiffness.value_or(share / std::pow(o.depth, o.normal_exponent)),
-          o.stiffness ? std::pow(share / *o.stiffness, 1 / o.normal_exponent) : o.depth,
+// How much softer a spring is than a law if nothing else is said. Firmer ones throw what they carry: docs/choosing.md.
+constexpr double kSpring = 5;
+
+SmoothCoefficients<double> smooth_coefficients(const Pairs& pairs, double friction, const SmoothContactOptions& o) {
+  const double share = pairs.share_of_weight(), depth = o.depth.value_or(kSpring * pairs.firm_depth());
+  return {o.stiffness.value_or(share / std::pow(depth, o.normal_exponent)),
+          o.stiffness ? std::pow(share / *o.stiffness, 1 / o.normal_exponent) : depth,
           o.drag.value_or(share / ((o.slip_exponent + 1) * std::pow(o.speed, o.slip_exponent) *
-                                   std::pow(o.depth, o.depth_exponent + 1))),
+                                   std::pow(depth, o.depth_exponent + 1))),
           friction,
           o.creep,
           o.damping};

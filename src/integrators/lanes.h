@@ -19,7 +19,7 @@ std::unique_ptr<LaneMachine> make_lanes(int lanes, const LaneSetup& setup);  // 
 // For `model` on the ground of `world`. update_setup() takes in options of a step; it allocates nothing.
 LaneSetup make_lane_setup(const Model& model, const World& world);
 void update_setup(const StepOptions& options, const World& world, LaneSetup& setup);
-SmoothCoefficients<double> smooth_coefficients(const Model& model, const World& world, double friction,
+SmoothCoefficients<double> smooth_coefficients(const Pairs& pairs, double friction,
                                                const SmoothContactOptions& options);
 
 // What all hosts answer alike.

@@ -13,7 +13,7 @@ SmoothStepper::SmoothStepper(const Model& model, const World& world)
 StepReport SmoothStepper::step(const Control& control, const StepOptions& options, State& state,
                                std::vector<Contact>& contacts) {
   update_setup(options, world_, setup_);
-  coefficients_ = smooth_coefficients(model_, world_, world_.surface.friction, world_.smooth);
+  coefficients_ = smooth_coefficients(pairs_, world_.surface.friction, world_.smooth);
   control_ = &control, state_ = &state, contacts_ = &contacts;
   dt_ = options.dt;
   given_ = false;

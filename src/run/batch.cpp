@@ -141,7 +141,7 @@ class BatchSimulation::Impl::Worker final : public ModelLaneHost {
                control.kp.data(),
                control.kd.data(),
                control.torque.data(),
-               smooth_coefficients(model_, world_, slot.trajectory.friction, slot.trajectory.smooth)};
+               smooth_coefficients(pairs_, slot.trajectory.friction, slot.trajectory.smooth)};
       return true;
     }
     return false;

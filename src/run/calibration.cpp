@@ -89,7 +89,7 @@ CalibrationReport calibrate(const Scene& scene, const CalibrationOptions& option
   report.parameter = drag ? "drag" : "friction";
   SmoothContactOptions usual = scene.world.smooth;
   usual.drag.reset();
-  const double middle = smooth_coefficients(scene.model, scene.world, scene.world.surface.friction, usual).drag;
+  const double middle = smooth_coefficients(Pairs(scene.model, scene.world), scene.world.surface.friction, usual).drag;
   report.lowest = options.lowest > 0 ? options.lowest : drag ? 1e-6 * middle : 1e-3;
   report.highest = options.highest > 0 ? options.highest : drag ? 1e4 * middle : 100;
   if (!(report.lowest < report.highest))

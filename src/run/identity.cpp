@@ -73,8 +73,8 @@ std::string world_hash(const World& world) {
   hash.number(world.surface.friction);
   hash.number(world.surface.restitution);
   const SmoothContactOptions& s = world.smooth;
-  for (const double value : {s.normal_exponent, s.slip_exponent, s.depth_exponent, s.depth, s.stiffness.value_or(-1),
-                             s.speed, s.drag.value_or(-1), s.creep, s.damping})
+  for (const double value : {s.normal_exponent, s.slip_exponent, s.depth_exponent, s.depth.value_or(-1),
+                             s.stiffness.value_or(-1), s.speed, s.drag.value_or(-1), s.creep, s.damping})
     hash.number(value);
   hash.integer(static_cast<std::uint64_t>(s.form));
   hash.integer(static_cast<std::uint64_t>(world.impact.law));
@@ -134,7 +134,8 @@ std::string law_hash(const ContactLaw& law) {
   Wrenches vertices(6, law.vertex_count());
   ContactGeometry geometry;
   geometry.share_of_weight = 1;
-  geometry.friction = 1;  // that of the world is its own
+  geometry.firm_depth = 1;  // that of the model is a function of model and world
+  geometry.friction = 1;    // that of the world is its own
   for (int turn = 0; turn < 5; ++turn)
     for (int depth = -1; depth < 12; ++depth) {
       geometry.depth = depth < 0 ? -1e-3 : 1e-4 * std::pow(2.0, depth);

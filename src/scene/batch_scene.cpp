@@ -79,7 +79,7 @@ Eigen::VectorXd read_noise(const TomlReader& batch, const std::string& key, cons
 // The field of the contact that a parameter sets; null: a factor of the gains.
 double* contact_field(const std::string& name, double& friction, SmoothContactOptions& smooth) {
   if (name == "friction") return &friction;
-  if (name == "depth") return &smooth.depth;
+  if (name == "depth") return &smooth.depth.emplace(smooth.depth.value_or(0));
   if (name == "stiffness") return &smooth.stiffness.emplace(smooth.stiffness.value_or(0));
   if (name == "speed") return &smooth.speed;
   if (name == "drag") return &smooth.drag.emplace(smooth.drag.value_or(0));
@@ -216,6 +216,7 @@ BatchVariation read_batch_variation(const TomlReader& scene, const Model& model,
   exclude("speed", variation.speed && variation.drag, "batch.drag");
   exclude("speed", variation.speed && smooth.drag, "contact.smooth.drag");
   // Trajectory 0 has the scene's own value.
+  if (variation.depth && !smooth.depth) batch->fail("depth", "given without contact.smooth.depth, expected it too");
   if (variation.stiffness && !smooth.stiffness)
     batch->fail("stiffness", "given without contact.smooth.stiffness, expected it too");
   if (variation.drag && !smooth.drag) batch->fail("drag", "given without contact.smooth.drag, expected it too");

@@ -17,9 +17,11 @@ inline constexpr IntegratorType kContactIntegrators[] = {IntegratorType::ne_mdp,
                                                          IntegratorType::ne_zonmdp, IntegratorType::pbd_nmdp,
                                                          IntegratorType::pbd_zonmdp};
 
+inline constexpr double kSoft = 0.015;  // [m] of grounds soft enough for long steps
+
 // `name` as in models/: "robosimian-planar", "spider-spatial", ...
 struct ContactRobot {
-  explicit ContactRobot(const std::string& name, const CoulombOptions& law = {})
+  explicit ContactRobot(const std::string& name, const CoulombOptions& law = {.depth = kSoft})
       : model(load_urdf(source_dir() + "/models/" + name + ".urdf")), control(model) {
     const bool spider = model.name().starts_with("spider");
     world.surface.friction = spider ? 1.5 : 0.7;
