@@ -116,6 +116,7 @@ Results run_in(const Case& on, const BatchOptions& options) {
 TrajectoryResult run_alone(const Model& model, const World& world, const Trajectory& trajectory,
                            const BatchOptions& options) {
   World own = world;
+  own.surface.friction = trajectory.friction;
   own.smooth = trajectory.smooth;
   StepWorkspace workspace(model, own);
   State state = make_state(model, trajectory.q, trajectory.v);

@@ -19,7 +19,9 @@ Scene scene_of(IntegratorType integrator, double dt = 0.01) {
   overrides.integrator = integrator;
   overrides.dt = dt;
   overrides.duration = 2;
-  return load_scene(kScene, overrides);
+  Scene scene = load_scene(kScene, overrides);
+  scene.world.smooth.depth = 0.005;
+  return scene;
 }
 
 CalibrationReport find(const Scene& scene, double distance, double accuracy = 1e-4) {
@@ -90,7 +92,7 @@ TEST(Calibration, RefusesWhatItCannotDo) {
   refused(scene_of(IntegratorType::pbd_nmdp), options, "integrator \"pbd-nmdp\" has no coefficient");
   Scene empty = good;
   empty.world = {};
-  refused(empty, options, "no contact");
+  refused(empty, options, "nothing in the scene can touch");
   options.lowest = 2, options.highest = 1;
   refused(good, options, "lowest is 2, expected less than highest, 1");
   options.lowest = std::nan("");

@@ -624,7 +624,7 @@ TEST(Fan, RefusesWhatItCannotRun) {
   refuses(other, {}, "integrator \"ne-lcp\" knows no impacts, expected \"event\"");
   other = block();
   std::erase_if(other.world.colliders, [](const Collider& c) { return c.body == kWorld; });
-  refuses(other, {}, "no ground");
+  refuses(other, {}, "nothing in the scene can touch");
   other = block();
   other.q0(1) = 0.2;
   refuses(other, {}, "deep in the ground");

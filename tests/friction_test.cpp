@@ -112,7 +112,7 @@ struct Problem {
     stage->start(*host);
     stage->begin(true);
     if (c.two_stages) {
-      const Eigen::VectorXd first = kStageGamma * delta;
+      const Eigen::VectorXd first = kGamma * delta;
       stage->evaluate(first.data(), *host);
       regular = stage->begin_second(true);
     }

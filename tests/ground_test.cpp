@@ -94,8 +94,9 @@ TEST(Ground, StaticDepthIsThatOfTheOptions) {
   for (const IntegratorType rigid : {event, ne_lcp}) EXPECT_EQ(of({}, rigid), 0);
 }
 
-// A ball of any size comes to rest where its weight is carried: at the static depth of smooth ground, and of a law that
-// takes energy out on the way at most a few percent deeper.
+// A ball of any size comes to rest where its weight is carried: at the static depth D of smooth ground. A law stops it
+// no deeper than where its energy is gone and leaves it there: from D/2, d - D/2 = (d^4 - D^4/16)/(4 D^3) at d = 1.372
+// D.
 TEST(Ground, ABallRestsAtTheStaticDepth) {
   for (const double radius : {0.01, 0.5}) {
     const Model model = ball(radius);
@@ -110,7 +111,7 @@ TEST(Ground, ABallRestsAtTheStaticDepth) {
       for (int k = 0; k < 2000; ++k) ASSERT_TRUE(s.step().converged()) << integrator_name(type);
       const double depth = radius - s.state().q(2);
       EXPECT_GE(depth, 0.99 * expected) << integrator_name(type) << " " << radius;
-      EXPECT_LE(depth, 1.05 * expected) << integrator_name(type) << " " << radius;
+      EXPECT_LE(depth, (uses_smooth_contact(type) ? 1.01 : 1.373) * expected) << integrator_name(type) << " " << radius;
     }
   }
 }
@@ -138,7 +139,7 @@ TEST(Ground, ChainsOfSmallSpheresDoNotVanishInIt) {
     EXPECT_GT(sank, 0) << dt;
     EXPECT_LE(sank, deepest) << dt;
     EXPECT_LE(s.state().q(2), kRadius) << dt;  // it lies
-    EXPECT_GE(s.state().q(2), kRadius - 2 * firm) << dt;
+    EXPECT_GE(s.state().q(2), kRadius - deepest) << dt;
   }
 }
 

@@ -128,7 +128,7 @@ TEST(Patch, DerivativesHoldOnCurvedGround) {
     stage.begin(state, 0.05, Vec3(0, 0, -kGravity));
     ContactSet set(model, world);
     stage.set_trial(delta.data());
-    set.select(stage.trial(), 10, kGravity, true);
+    set.select(stage.trial(), 10, true);
     Eigen::VectorXd w(set.weight_count());
     for (double& x : w) x = test::uniform(random, 0, 1) / set.vertex_count();
     const auto forces = [&](const Eigen::VectorXd& d) {

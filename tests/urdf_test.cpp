@@ -81,6 +81,7 @@ struct SameGeometry {
     return a.radius == b.radius && a.length == b.length;
   }
   bool operator()(const Plane&) const { return std::holds_alternative<Plane>(other); }
+  bool operator()(const std::shared_ptr<const HeightField>&) const { return false; }  // no element of a file
   bool operator()(const Mesh& a) const {
     const auto& b = std::get<Mesh>(other);
     return a.uri == b.uri && a.scale == b.scale && a.data->vertices == b.data->vertices &&

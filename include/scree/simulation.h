@@ -50,7 +50,8 @@ class Simulation {
   // Of a frame, a body or "world" at the current state. Throws InputError that names the nearest known name.
   Pose frame_pose(std::string_view name) const;  // X_WF
   FrameVelocity frame_velocity(std::string_view name) const;
-  // What acts on a body: of all that touches it, or of one other body, which may be "world". Throws InputError likewise.
+  // What acts on a body: of all that touches it, or of one other body, which may be "world". Throws InputError
+  // likewise.
   ContactLoad contact_force(std::string_view body) const;
   ContactLoad contact_force(std::string_view body, std::string_view other) const;
 

@@ -83,7 +83,8 @@ CalibrationReport calibrate(const Scene& scene, const CalibrationOptions& option
     throw InputError(
         fmt::format("calibration: integrator \"{}\" has no coefficient to find, expected one of: {}", row.name,
                     names_of_integrators([](const auto& other) { return other.contact == ContactKind::smooth; })));
-  if (scene.world.pair_count() == 0) throw InputError("calibration: nothing in the scene can touch, expected [[environment]]");
+  if (scene.world.pair_count() == 0)
+    throw InputError("calibration: nothing in the scene can touch, expected [[environment]]");
 
   CalibrationReport report;
   report.parameter = drag ? "drag" : "friction";

@@ -329,8 +329,7 @@ void FanOptions::validate(const Scene& scene) const {
   if (scene.options.integrator != IntegratorType::event)
     throw InputError(fmt::format("fan: integrator \"{}\" knows no impacts, expected \"event\" (step.integrator)",
                                  integrator_name(scene.options.integrator)));
-  if (scene.world.pair_count() == 0)
-    throw InputError("fan: nothing in the scene can touch, expected [[environment]]");
+  if (scene.world.pair_count() == 0) throw InputError("fan: nothing in the scene can touch, expected [[environment]]");
   if (scene.output > 0) throw InputError("fan: the scene's step follows from its accuracy, expected steps of dt");
   const auto check = [](bool good, const char* field, auto value, const std::string& expected) {
     if (!good) throw InputError(fmt::format("fan: {} is {}, expected {}", field, value, expected));

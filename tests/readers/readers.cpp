@@ -141,16 +141,18 @@ std::vector<std::string> scene_seeds() {
 duration = 0.1
 base = "floating"
 search_path = ["."]
+gravity = [0, 0, -9.81]
 [step]
 integrator = "pbd-nmdp2"
 dt = 0.01
-gravity = [0, 0, -9.81]
+event = { touch = 1e-8, rest_speed = 1e-5, flight_accuracy = 1e-9, max_events = 7 }
 [contact]
 law = "patch"
 friction = 0.5
 radius = 0.02
-smooth = { depth = 0.01, speed = 0.1, friction = 0.4 }
-impact = { law = "restitution-blend", restitution = 0.5 }
+restitution = 0.3
+smooth = { depth = 0.01, speed = 0.1, damping = 0.4 }
+impact = { law = "restitution-blend", directions = 8 }
 [[environment]]
 shape = "stairs"
 steps = 3

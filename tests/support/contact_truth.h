@@ -47,7 +47,7 @@ inline ContactTruth contact_truth(const Model& model, const World& world, const 
   ContactSet all(model, world);
   const int V = all.vertex_count();
   stage.set_trial(delta.data());
-  all.select(stage.trial(), 1e9, world.gravity.norm(), true);
+  all.select(stage.trial(), 1e9, true);
   Eigen::VectorXd w = Eigen::VectorXd::Zero(all.weight_count());
   all.load_weights(after.contact_weights, w);
   for (int x = 0; x < all.size(); ++x) {
