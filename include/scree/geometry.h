@@ -31,6 +31,7 @@ struct Plane {};  // the half space z <= 0 with outward normal +z
 struct TriangleMesh {
   std::vector<Vec3> vertices;  // [m] as in the file, before scaling
   std::vector<std::array<int, 3>> triangles;
+  std::vector<std::array<float, 4>> colours = {};  // rgba in [0, 1], one for each triangle; empty: the file has none
 };
 struct Mesh {
   std::string uri;                           // as written in the model file: relative path or package://

@@ -3,6 +3,7 @@
 
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,13 @@ struct JointLimits {
   double margin = 0.01;                                     // > 0 [rad] or [m]
 };
 
+// The joint has no coordinate of its own: its position is multiplier * (position of `joint`) + offset, exactly.
+struct Mimic {
+  std::string joint;      // revolute, continuous or prismatic, like the joint that follows it
+  double multiplier = 1;  // not 0
+  double offset = 0;      // [rad] or [m]
+};
+
 // The joint that carries a body: X_PB(q) = X_PJ * motion(q). See docs/conventions.md for q and v of each type.
 struct Joint {
   std::string name;
@@ -35,9 +43,11 @@ struct Joint {
   Vec3 axis = Vec3::UnitX();  // unit, in the joint frame: revolute, continuous, prismatic; planar: plane normal
   JointLimits limits;         // revolute, prismatic, ball
   double damping = 0;         // >= 0 [N m s/rad] or [N s/m]
+  double friction = 0;        // >= 0 [N m] or [N], dry: the largest force that holds the joint still
   double armature = 0;        // >= 0 [kg m^2] or [kg], rotor inertia felt at the joint
   double effort = std::numeric_limits<double>::infinity();          // > 0 [N m] or [N], bound on the control force
   double velocity_limit = std::numeric_limits<double>::infinity();  // > 0 [rad/s] or [m/s], kept, not enforced
+  std::optional<Mimic> mimic = {};                                  // revolute, continuous, prismatic
   int q_index = 0;                                                  // first entry in q, set by Model
   int v_index = 0;                                                  // first entry in v, set by Model
 };
