@@ -148,7 +148,11 @@ std::vector<Malformed> malformed() {
       {"negative effort", two_links(joint("revolute", "<limit lower='0' upper='1' effort='-3'/>")), "limit@effort"},
       {"negative damping", two_links(joint("continuous", "<dynamics damping='-1'/>")), "dynamics@damping"},
       {"damped floating joint", two_links(joint("floating", "<dynamics damping='1'/>")), "takes no damping"},
-      {"mimic", two_links(joint("continuous", "<mimic joint='k'/>")), "mimic: scree cannot couple joints"},
+      {"mimic", two_links(joint("continuous", "<mimic joint='k'/>")), "follows joint \"k\", which does not exist"},
+      {"mimic of itself", two_links(joint("continuous", "<mimic joint='j'/>")), "follows itself"},
+      {"two mimics", two_links(joint("continuous", "<mimic joint='j'/><mimic joint='j'/>")), "another <mimic>"},
+      {"mimic of words", two_links(joint("continuous", "<mimic joint='j' multiplier='two'/>")), "mimic@multiplier"},
+      {"mimic without joint", two_links(joint("continuous", "<mimic/>")), "mimic"},
       // shapes
       {"no shape", shape(""), "geometry: has no shape"},
       {"unknown shape", shape("<cone radius='1'/>"), "geometry: has no shape"},

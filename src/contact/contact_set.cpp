@@ -187,7 +187,7 @@ void ContactSet::add_forces(const Kinematics<double>& kin, const Eigen::VectorXd
   for (size_t s = 0; s < slots_.size(); ++s) {
     if (slots_[s].depth <= -reach_) continue;
     const Wrench<double> W = wrench_of(s, w);
-    pairs_.for_dofs(slots_[s].pair, [&](size_t a) { residual[a] -= dot(kin.xi[a], W); });
+    pairs_.for_coordinates(slots_[s].pair, kin, [&](size_t a, const Twist<double>& xi) { residual[a] -= dot(xi, W); });
   }
 }
 
@@ -238,21 +238,24 @@ void ContactSet::add_jacobian(const Kinematics<double>& kin, const Eigen::Vector
       // xi_b of dofs b below a is carried along: -(xi_a x xi_b) . W = xi_b . (xi_a x* W)
       Wrench<double> carried = cross_dual(kin.xi[a], W);
       carried = {carried.m + -dW.m, carried.f + -dW.f};
-      double* column = jacobian + a * n;
-      pairs_.for_dofs(slot.pair, [&](size_t b) { column[b] += b > a ? dot(kin.xi[b], carried) : -dot(kin.xi[b], dW); });
+      double* column = jacobian + static_cast<size_t>(tree_.coordinate[a]) * n;
+      pairs_.for_dofs(slot.pair, [&](size_t b) {
+        column[tree_.coordinate[b]] += b > a ? dot(kin.xi[b], carried) : -dot(kin.xi[b], dW);
+      });
     });
     // Two dofs of one chart: d xi_b / d delta_a is not xi_a x xi_b.                                        theory (3.7)
     pairs_.for_bodies(slot.pair, [&](size_t i) {
       const Node& node = tree_.nodes[i];
       if (!has_chart(node)) return;
-      const size_t chart = static_cast<size_t>(node.v_index + node.nv - 3);
+      const size_t chart = static_cast<size_t>(node.dof + node.nv - 3);
+      const size_t at = static_cast<size_t>(node.v_index + node.nv - 3);
       const M3<double> bending = chart_bending(kin, i, W);
       const V3<double> columns[] = {bending.x, bending.y, bending.z};
       for (size_t a = 0; a < 3; ++a) {
         const double by_chart[] = {columns[a].x, columns[a].y, columns[a].z};
         const Wrench<double> carried = cross_dual(kin.xi[chart + a], W);
         for (size_t b = 0; b < 3; ++b)
-          jacobian[(chart + a) * n + chart + b] -= by_chart[b] + (b > a ? dot(kin.xi[chart + b], carried) : 0);
+          jacobian[(at + a) * n + at + b] -= by_chart[b] + (b > a ? dot(kin.xi[chart + b], carried) : 0);
       }
     });
   }
@@ -264,7 +267,8 @@ void ContactSet::force_columns(const Kinematics<double>& kin, Eigen::Ref<Eigen::
     if (slots_[s].depth <= -reach_) continue;
     for (size_t k = s * static_cast<size_t>(vertices_); k < (s + 1) * static_cast<size_t>(vertices_); ++k) {
       double* column = B.col(static_cast<Eigen::Index>(k)).data();
-      pairs_.for_dofs(slots_[s].pair, [&](size_t a) { column[a] = -dot(kin.xi[a], wrenches_[k]); });
+      pairs_.for_coordinates(slots_[s].pair, kin,
+                             [&](size_t a, const Twist<double>& xi) { column[a] = -dot(xi, wrenches_[k]); });
     }
   }
 }
@@ -282,10 +286,10 @@ void ContactSet::velocity_rows(Discretisation& stage, Eigen::Ref<Eigen::MatrixXd
   for (size_t s = 0; s < slots_.size(); ++s) {
     const Slot& slot = slots_[s];
     if (!slot.counted) continue;
-    pairs_.for_dofs(slot.pair, [&](size_t a) {
-      const V3<double> dx = surface_change(slot, stage.trial().xi[a]);
+    pairs_.for_coordinates(slot.pair, stage.trial(), [&](size_t a, const Twist<double>& xi) {
+      const V3<double> dx = surface_change(slot, xi);
       U.block<3, 1>(3 * static_cast<Eigen::Index>(s), static_cast<Eigen::Index>(a)) =
-          to_eigen(stage.point_velocity_change(static_cast<int>(a), pairs_.node_of(slot.pair), slot.at.x_a, dx));
+          to_eigen(stage.point_velocity_change(static_cast<int>(a), xi, pairs_.node_of(slot.pair), slot.at.x_a, dx));
     });
   }
 }
@@ -294,9 +298,9 @@ void ContactSet::point_jacobian(const Kinematics<double>& kin, Eigen::Ref<Eigen:
   J.setZero();
   for (size_t s = 0; s < slots_.size(); ++s) {
     if (!slots_[s].counted) continue;
-    pairs_.for_dofs(slots_[s].pair, [&](size_t a) {
+    pairs_.for_coordinates(slots_[s].pair, kin, [&](size_t a, const Twist<double>& xi) {
       J.block<3, 1>(3 * static_cast<Eigen::Index>(s), static_cast<Eigen::Index>(a)) =
-          to_eigen(velocity_at(kin.xi[a], slots_[s].at.x_a));
+          to_eigen(velocity_at(xi, slots_[s].at.x_a));
     });
   }
 }
@@ -333,8 +337,7 @@ void ContactSet::force_rows(const Kinematics<double>& kin, double* out) const {
   double* at = out;
   for (const int s : active_) {
     const Slot& slot = slots_[static_cast<size_t>(s)];
-    pairs_.for_dofs(slot.pair, [&](size_t a) {
-      const Twist<double>& xi = kin.xi[a];
+    pairs_.for_coordinates(slot.pair, kin, [&](size_t a, const Twist<double>& xi) {
       const V3<double> u = velocity_at(xi, slot.at.x_a);
       double* row = at + a * static_cast<size_t>(columns);
       row[0] = dot(slot.frame.t1, u), row[1] = dot(slot.frame.t2, u), row[2] = dot(slot.at.n, u);
@@ -391,8 +394,8 @@ void ContactSet::take_out_impacts(Discretisation& first, const Eigen::VectorXd& 
     const double u_1 = dot(slot.at.n, first.point_velocity(pairs_.node_of(slot.pair), slot.at.x_a));
     const double theta = extrapolated_part(before, load, u_n, u_1);
     scales_[pair] = second_stage_scale(theta);
-    pairs_.for_dofs(slot.pair, [&](size_t a) {
-      forces(static_cast<Eigen::Index>(a)) += (1 - theta) * dot(first.trial().xi[a], W);
+    pairs_.for_coordinates(slot.pair, first.trial(), [&](size_t a, const Twist<double>& xi) {
+      forces(static_cast<Eigen::Index>(a)) += (1 - theta) * dot(xi, W);
     });
   }
 }

@@ -51,7 +51,12 @@ class Pairs {
   Proximity proximity(const Kinematics<double>& kin, int pair) const { return proximity(kin, pair, core(kin, pair)); }
 
   // --- how it moves ---
-  // The dofs that move A and not B or the other way round, last first. visit(dof)
+  // The coordinates that move A and not B or the other way round, each once, last joint first. visit(coordinate, its
+  // twist of A)
+  template <class Visit> void for_coordinates(int pair, const Kinematics<double>& kin, Visit&& visit) const {
+    scree::for_coordinates(tree_, kin, static_cast<size_t>(node_of(pair)), visit);
+  }
+  // The joint dofs instead, of which several may share a coordinate. visit(dof)
   template <class Visit> void for_dofs(int pair, Visit&& visit) const {
     for (int a = tree_.last_dof[static_cast<size_t>(node_of(pair))]; a >= 0;
          a = tree_.dof_parent[static_cast<size_t>(a)])
@@ -65,11 +70,11 @@ class Pairs {
   V3<double> velocity(const std::vector<Twist<double>>& twists, int pair, const V3<double>& x) const {
     return velocity_at(twists[static_cast<size_t>(node_of(pair))], x);
   }
-  // Likewise with rates of the dofs, or by a displacement of them.
+  // Likewise with rates of the coordinates, or by a displacement of them.
   V3<double> velocity(const Kinematics<double>& kin, int pair, const V3<double>& x,
                       const Eigen::VectorXd& rates) const {
     Twist<double> sum = {{0, 0, 0}, {0, 0, 0}};
-    for_dofs(pair, [&](size_t a) { sum += rates(static_cast<Eigen::Index>(a)) * kin.xi[a]; });
+    for_dofs(pair, [&](size_t a) { sum += rates(tree_.coordinate[a]) * kin.xi[a]; });
     return velocity_at(sum, x);
   }
 

@@ -17,8 +17,8 @@ constexpr double kImmovable = 1e-12;
 void choose_tangents(const Pairs& pairs, const Kinematics<double>& kin, RigidContact& contact) {
   const ContactFrame frame = contact_frame(contact.n);
   double xx = 0, xy = 0, yy = 0;  // of J_t J_t^T
-  pairs.for_dofs(contact.pair, [&](size_t a) {
-    const V3<double> u = velocity_at(kin.xi[a], contact.x);
+  pairs.for_coordinates(contact.pair, kin, [&](size_t, const Twist<double>& xi) {
+    const V3<double> u = velocity_at(xi, contact.x);
     const double x = dot(frame.t1, u), y = dot(frame.t2, u);
     xx += x * x, xy += x * y, yy += y * y;
   });
@@ -52,8 +52,8 @@ RigidContact rigid_contact(const Pairs& pairs, const Kinematics<double>& kin, in
 void contact_row(const Pairs& pairs, const Kinematics<double>& kin, const RigidContact& contact,
                  const V3<double>& direction, Eigen::Ref<Eigen::VectorXd> row) {
   row.setZero();
-  pairs.for_dofs(contact.pair, [&](size_t a) {
-    row(static_cast<Eigen::Index>(a)) = dot(direction, velocity_at(kin.xi[a], contact.x));
+  pairs.for_coordinates(contact.pair, kin, [&](size_t a, const Twist<double>& xi) {
+    row(static_cast<Eigen::Index>(a)) = dot(direction, velocity_at(xi, contact.x));
   });
 }
 
@@ -117,8 +117,9 @@ double RigidContacts::gap_rate(int pair, const Eigen::VectorXd& v) const {
 bool RigidContacts::movable(int pair) const {
   const Proximity at = pairs_.proximity(kinematics(), pair);
   bool moves = false;
-  pairs_.for_dofs(
-      pair, [&](size_t a) { moves |= std::abs(dot(at.n, velocity_at(kinematics().xi[a], at.core))) > kImmovable; });
+  pairs_.for_coordinates(pair, kinematics(), [&](size_t, const Twist<double>& xi) {
+    moves |= std::abs(dot(at.n, velocity_at(xi, at.core))) > kImmovable;
+  });
   return moves;
 }
 

@@ -29,7 +29,8 @@ void Control::validate(const Model& model) const {
   check_size("torque", torque.size(), model.nv());
   if (motion) check_size("a keyframe of motion", motion->keyframes().front().q.size(), model.nq());
 
-  for (const Joint& joint : model.joints()) check_joint_control(*this, joint);
+  for (const Joint& joint : model.joints())
+    if (!joint.mimic) check_joint_control(*this, joint);
 }
 
 void check_joint_control(const Control& control, const Joint& joint) {

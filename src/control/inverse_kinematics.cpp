@@ -16,6 +16,7 @@
 #include <limits>
 
 #include "dynamics/position_based.h"
+#include "dynamics/reduction.h"
 #include "math/eigen.h"
 #include "scree/error.h"
 #include "scree/motion.h"
@@ -38,7 +39,12 @@ class Search {
  public:
   Search(const Model& model, const Eigen::VectorXd& reference, const std::vector<PointTarget>& targets,
          const std::vector<BodyIndex>& frozen)
-      : tree_(tree_of(model)), targets_(targets), kin_(tree_), inertia_(tree_), zero_(Eigen::VectorXd::Zero(tree_.nv)) {
+      : tree_(tree_of(model)),
+        targets_(targets),
+        kin_(tree_),
+        inertia_(tree_),
+        reduction_(tree_),
+        zero_(Eigen::VectorXd::Zero(tree_.nv)) {
     kin_.origin = root_position(tree_, reference.data());
     forward_kinematics(tree_, reference.data(), zero_.data(), kin_);
     inertia_.target_R = kin_.R;
@@ -46,8 +52,11 @@ class Search {
     inertia_.weight = model.total_mass() > 0 ? 1 / model.total_mass() : 1;
     std::vector<bool> is_frozen(model.bodies().size());
     for (const BodyIndex body : frozen) is_frozen[static_cast<size_t>(body.value())] = true;
+    std::vector<bool> holds(static_cast<size_t>(tree_.nv));  // a frozen joint holds those it is coupled with
+    for (size_t d = 0; d < tree_.dof_node.size(); ++d)
+      if (is_frozen[static_cast<size_t>(tree_.dof_node[d])]) holds[static_cast<size_t>(tree_.coordinate[d])] = true;
     for (int a = 0; a < tree_.nv; ++a)
-      if (!is_frozen[static_cast<size_t>(tree_.dof_node[static_cast<size_t>(a)])]) free_.push_back(a);
+      if (!holds[static_cast<size_t>(a)]) free_.push_back(a);
     for (const PointTarget& target : targets) rows_ += target.x + target.y + target.z;
     c_.resize(rows_);
     y_ = Eigen::VectorXd::Zero(rows_);
@@ -108,11 +117,9 @@ class Search {
       for (int axis = 0; axis < 3; ++axis) {
         if (!counted(target)[static_cast<size_t>(axis)]) continue;
         f(axis) = y_(row) + mu_ * c_(row);
-        for (int a = tree_.last_dof[static_cast<size_t>(target.body.value())]; a >= 0;
-             a = tree_.dof_parent[static_cast<size_t>(a)]) {
-          const Twist<double>& xi = kin_.xi[static_cast<size_t>(a)];
-          J(row, a) = to_eigen(cross(xi.w, p) + xi.v)(axis);
-        }
+        for_coordinates(tree_, kin_, static_cast<size_t>(target.body.value()), [&](size_t c, const Twist<double>& xi) {
+          J(row, static_cast<Eigen::Index>(c)) = to_eigen(cross(xi.w, p) + xi.v)(axis);
+        });
         ++row;
       }
       for (int i = target.body.value(); i >= 0; i = tree_.nodes[static_cast<size_t>(i)].parent) {
@@ -122,8 +129,10 @@ class Search {
     }
     Eigen::VectorXd gradient_all(n);
     Eigen::MatrixXd exact = Eigen::MatrixXd::Zero(n, n), mass = Eigen::MatrixXd::Zero(n, n);
-    gradient(tree_, kin_, inertia_, gradient_all.data());
-    hessian(tree_, kin_, inertia_, exact.data(), mass.data());
+    reduction_.covector(gradient_all.data(), [&](double* by_dof) { gradient(tree_, kin_, inertia_, by_dof); });
+    reduction_.upper(exact.data(), mass.data(), [&](double* exact_by_dof, double* mass_by_dof) {
+      hessian(tree_, kin_, inertia_, exact_by_dof, mass_by_dof);
+    });
     exact = exact.selfadjointView<Eigen::Upper>();
     mass = mass.selfadjointView<Eigen::Upper>();
     exact += mu_ * J.transpose() * J;
@@ -228,9 +237,10 @@ class Search {
     delta(free_) = direction;
     if (!delta.allFinite()) return false;
     double turn = 0;
-    for (int a = 0; a < tree_.nv; ++a)
-      if (const V3<double>& w = kin_.xi[static_cast<size_t>(a)].w; dot(w, w) > 0)
-        turn = std::max(turn, std::abs(delta(a)));
+    for (const Node& node : tree_.nodes)
+      for (int k = 0; k < node.nv; ++k)
+        if (const V3<double>& w = kin_.xi[static_cast<size_t>(node.dof + k)].w; dot(w, w) > 0)
+          turn = std::max(turn, std::abs((node.follows ? node.multiplier : 1) * delta(node.v_index + k)));
     if (turn > kLargestTurn) delta *= kLargestTurn / turn;
     const double slope = gradient_.dot(delta(free_)), rounding = 1e-15 * (1 + std::abs(value));
     for (double step = 1; step > 1e-9; step /= 2) {
@@ -251,6 +261,7 @@ class Search {
   const std::vector<PointTarget>& targets_;
   Kinematics<double> kin_;
   PositionBased<double> inertia_;
+  Reduction<double> reduction_;
   Eigen::VectorXd zero_, q_, c_, y_, gradient_;
   Eigen::MatrixXd J_, hessian_, metric_;
   std::vector<int> free_;

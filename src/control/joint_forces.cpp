@@ -27,6 +27,9 @@ int side_of(const Control& control, const Joint& joint, const JointStage& stage,
   return u > joint.effort ? 1 : u < -joint.effort ? -1 : 0;
 }
 
+// Where a follower is.
+double follow(const Node& node, const double* q) { return node.multiplier * q[node.q_index] + node.offset; }
+
 Potential<double> stops_of(const JointLimits& l, double x) { return stops(x, l.lower, l.upper, l.stiffness, l.margin); }
 
 // A potential phi(|u|) of a rotation R = exp([u]x). By a turn e on the right, R exp([e]x), its gradient is
@@ -75,6 +78,10 @@ void JointForces::add_implicit(const Control& control, const JointStage& stage, 
   const auto [q, rest, coast, h, side] = stage;
   const size_t n = static_cast<size_t>(model_.nv());
   for (const Joint& joint : model_.joints()) {
+    if (joint.mimic) {
+      add_follower(joint, stage, delta, value, gradient, hessian);
+      continue;
+    }
     const int nv = velocity_count(joint.type);
     // Armature and viscous damping: quadratic in the displacement of each dof.                          theory (5.6)
     for (int a = joint.v_index; a < joint.v_index + nv; ++a) {
@@ -108,15 +115,31 @@ void JointForces::add_implicit(const Control& control, const JointStage& stage, 
   }
 }
 
+// Rotor, damping and stops of a joint that follows, at its own position x = m (q + delta) + b: by delta, slopes have
+// the factor m and curvatures m^2. Control is its master's.                                               theory (1.13)
+void JointForces::add_follower(const Joint& joint, const JointStage& stage, const double* delta, double& value,
+                               double* gradient, double* hessian) const {
+  const Node& node = node_of(joint);
+  const int a = node.v_index;
+  const size_t ia = static_cast<size_t>(a), n = static_cast<size_t>(model_.nv());
+  const double m = node.multiplier, h = stage.h;
+  const double d = m * (delta[a] - stage.rest[a]), ahead = d - h * m * stage.coast[a];
+  const double inertia = joint.armature / (h * h), viscous = joint.damping / h;
+  const Potential<double> limit = stops_of(joint.limits, m * (stage.q[node.q_index] + delta[a]) + node.offset);
+  value += 0.5 * inertia * ahead * ahead + 0.5 * viscous * d * d + limit.value;
+  gradient[a] += m * (inertia * ahead + viscous * d + limit.slope);
+  if (hessian) hessian[ia * n + ia] += m * m * (inertia + viscous + limit.curvature);
+}
+
 void JointForces::find_sides(const Control& control, const JointStage& stage, const double* delta, int* side) const {
   for (const Joint& joint : model_.joints())
-    if (velocity_count(joint.type) == 1) side[joint.v_index] = side_of(control, joint, stage, delta);
+    if (velocity_count(joint.type) == 1 && !joint.mimic) side[joint.v_index] = side_of(control, joint, stage, delta);
 }
 
 bool JointForces::move_sides(const Control& control, const JointStage& stage, const double* delta, int* side) const {
   bool moved = false;
   for (const Joint& joint : model_.joints()) {
-    if (velocity_count(joint.type) != 1) continue;
+    if (velocity_count(joint.type) != 1 || joint.mimic) continue;
     int& at = side[joint.v_index];
     const int to = side_of(control, joint, stage, delta);
     if (to == at) continue;
@@ -153,6 +176,7 @@ void JointForces::add_ball(const Joint& joint, const BallControl& c, double& val
 
 void JointForces::explicit_force(const Control& control, const double* q, const double* v, double* force) const {
   for (const Joint& joint : model_.joints()) {
+    if (joint.mimic) continue;
     const int a = joint.v_index, nv = velocity_count(joint.type);
     for (int k = a; k < a + nv; ++k) force[k] = -joint.damping * v[k];
     if (nv == 1) {
@@ -170,12 +194,24 @@ void JointForces::explicit_force(const Control& control, const double* q, const 
                         control.kp(a) * away_k[k] - psi * u_k[k];
     }
   }
+  if (!tree_.has_followers()) return;
+  for (const Joint& joint : model_.joints()) {  // after all masters, which do not add
+    if (!joint.mimic) continue;
+    const Node& node = node_of(joint);
+    const double m = node.multiplier;
+    force[node.v_index] -= m * (joint.damping * m * v[node.v_index] + stops_of(joint.limits, follow(node, q)).slope);
+  }
 }
 
 double JointForces::stop_power(const double* q, const double* v) const {
   double power = 0;
   for (const Joint& joint : model_.joints()) {
     const double* rate = v + joint.v_index;
+    if (joint.mimic) {
+      const Node& node = node_of(joint);
+      power -= stops_of(joint.limits, follow(node, q)).slope * node.multiplier * rate[0];
+      continue;
+    }
     if (velocity_count(joint.type) == 1) power -= stops_of(joint.limits, q[joint.q_index]).slope * rate[0];
     if (joint.type == JointType::ball && std::isfinite(joint.limits.upper)) {
       const V3<double> u = quaternion_log(load_quaternion(q + joint.q_index));
@@ -188,7 +224,8 @@ double JointForces::stop_power(const double* q, const double* v) const {
 double JointForces::stop_energy(const double* q) const {
   double energy = 0;
   for (const Joint& joint : model_.joints()) {
-    if (velocity_count(joint.type) == 1) energy += stops_of(joint.limits, q[joint.q_index]).value;
+    if (velocity_count(joint.type) == 1)
+      energy += stops_of(joint.limits, joint.mimic ? follow(node_of(joint), q) : q[joint.q_index]).value;
     if (joint.type == JointType::ball && std::isfinite(joint.limits.upper))
       energy += stop(length(quaternion_log(load_quaternion(q + joint.q_index))) - joint.limits.upper,
                      joint.limits.stiffness, joint.limits.margin)

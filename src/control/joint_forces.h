@@ -23,7 +23,7 @@ struct JointStage {
 
 class JointForces {
  public:
-  explicit JointForces(const Model& model) : model_(model) {}
+  explicit JointForces(const Model& model) : model_(model), tree_(tree_of(model)) {}
 
   // Adds the potentials at q (+) delta to `value`, their gradient and the diagonal and chart blocks of their Hessian
   // (upper triangle, column-major, leading dimension nv; null: not wanted).
@@ -51,7 +51,13 @@ class JointForces {
   double stop_power(const double* q, const double* v) const;  // [W] of their forces: what they store grows less fast
 
  private:
+  const Node& node_of(const Joint& joint) const {
+    return tree_.nodes[static_cast<size_t>(&joint - model_.joints().data())];
+  }
+  void add_follower(const Joint& joint, const JointStage& stage, const double* delta, double& value, double* gradient,
+                    double* hessian) const;
   const Model& model_;
+  const Tree& tree_;
 };
 
 }  // namespace scree

@@ -35,7 +35,7 @@ Motion::Motion(const Model& model, std::vector<Keyframe> keyframes, std::optiona
     }
   }
   for (const Joint& joint : model.joints())
-    if (velocity_count(joint.type) == 1) joints_.emplace_back(joint.q_index, joint.v_index);
+    if (velocity_count(joint.type) == 1 && !joint.mimic) joints_.emplace_back(joint.q_index, joint.v_index);
   if (!loop_start) return;
 
   const auto first = std::find_if(keyframes_.begin(), std::prev(keyframes_.end()),
@@ -44,7 +44,7 @@ Motion::Motion(const Model& model, std::vector<Keyframe> keyframes, std::optiona
     throw InputError(
         fmt::format("motion: loop starts at {} s, expected the time of a keyframe before the last one", *loop_start));
   for (const Joint& joint : model.joints()) {
-    if (velocity_count(joint.type) != 1) continue;
+    if (velocity_count(joint.type) != 1 || joint.mimic) continue;
     const double from = keyframes_.back().q(joint.q_index), to = first->q(joint.q_index);
     if (!(std::abs(to - from) <= kLargestJump))
       throw InputError(

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "dynamics/newton_euler.h"
+#include "dynamics/reduction.h"
+#include "solvers/tree_cholesky.h"
 
 namespace scree {
 
@@ -43,12 +45,16 @@ template <class T> struct ArticulatedBodyPass {
   explicit ArticulatedBodyPass(const Tree& tree)
       : inertia(tree.nodes.size()),
         bias(tree.nodes.size()),
-        c(static_cast<size_t>(tree.nv)),
-        U(static_cast<size_t>(tree.nv)),
-        inverse_D(static_cast<size_t>(tree.nv)),
-        u(static_cast<size_t>(tree.nv)),
+        c(static_cast<size_t>(tree.dofs)),
+        U(static_cast<size_t>(tree.dofs)),
+        inverse_D(static_cast<size_t>(tree.dofs)),
+        u(static_cast<size_t>(tree.dofs)),
         composite(tree.nodes.size()),
-        A(tree.nodes.size()) {}
+        A(tree.nodes.size()),
+        reduction(tree),
+        cholesky(tree.has_followers() ? tree.parent : std::vector<int>()) {
+    if (tree.has_followers()) mass.resize(static_cast<size_t>(tree.nv) * static_cast<size_t>(tree.nv));
+  }
   std::vector<ArticulatedInertia<T>> inertia;
   std::vector<Wrench<T>> bias;
   std::vector<Twist<T>> c;  // acceleration of the dof that is not vdot
@@ -56,12 +62,39 @@ template <class T> struct ArticulatedBodyPass {
   std::vector<T> inverse_D, u;
   std::vector<SecondMoment<T>> composite;  // of solve_mass_matrix
   std::vector<Twist<T>> A;                 // likewise
+  // Of trees with followers.
+  Reduction<T> reduction;
+  std::vector<T> mass;
+  TreeCholesky cholesky;
 };
+
+// x <- M^-1 x with the mass matrix itself. One dof at a time, as below, what is eliminated must not come back further
+// up or on another branch, as the coordinate of a follower does.
+template <class T>
+bool solve_reduced_mass_matrix(const Tree& tree, const Kinematics<T>& kin, bool rotors, ArticulatedBodyPass<T>& ab,
+                               T* x) {
+  world_second_moments(tree, kin, ab.composite);
+  sum_over_subtrees(tree, ab.composite);
+  ab.reduction.upper(ab.mass.data(), [&](T* by_dof) { composite_mass_matrix(tree, kin, ab.composite, by_dof); });
+  const size_t n = static_cast<size_t>(tree.nv);
+  for (size_t c = 0; rotors && c < n; ++c) ab.mass[c * n + c] += T(tree.armature[c]);
+  if (!ab.cholesky.factor(ab.mass.data())) return false;
+  ab.cholesky.solve(x);
+  return true;
+}
 
 // vdot from M vdot = tau - C. At delta = 0. False if some dof feels no inertia.
 template <class T>
 bool articulated_body(const Tree& tree, const Kinematics<T>& kin, const T* v, const T* tau, const V3<T>& gravity,
                       NewtonEulerPass<T>& pass, ArticulatedBodyPass<T>& ab, T* vdot) {
+  if (tree.has_followers()) {  // M vdot = tau - C
+    for (T& rate : ab.u) rate = T(0);
+    newton_euler_pass<Depth::forces>(tree, kin, v, ab.u.data(), gravity, pass);
+    std::vector<T>& bias = ab.inverse_D;
+    ab.reduction.covector(bias.data(), [&](T* by_dof) { project_forces(tree, kin, pass, by_dof); });
+    for (size_t c = 0; c < static_cast<size_t>(tree.nv); ++c) vdot[c] = tau[c] - bias[c];
+    return solve_reduced_mass_matrix(tree, kin, true, ab, vdot);
+  }
   const Twist<T> at_rest = {{T(0), T(0), T(0)}, {T(0), T(0), T(0)}};
   // Out: velocities, and the wrench each body needs without acceleration.
   for (size_t i = 0; i < tree.nodes.size(); ++i) {
@@ -129,6 +162,7 @@ bool articulated_body(const Tree& tree, const Kinematics<T>& kin, const T* v, co
 // False if less than 1e-13 of what a dof moves is left to resist it, as TreeCholesky has it.              theory (6.13)
 template <class T>
 bool solve_mass_matrix(const Tree& tree, const Kinematics<T>& kin, bool rotors, ArticulatedBodyPass<T>& ab, T* x) {
+  if (tree.has_followers()) return solve_reduced_mass_matrix(tree, kin, rotors, ab, x);
   const V3<T> zero = {T(0), T(0), T(0)};
   world_second_moments(tree, kin, ab.composite);
   for (size_t i = 0; i < tree.nodes.size(); ++i) {

@@ -36,12 +36,12 @@ void world_second_moments(const Tree& tree, const Kinematics<T>& kin, std::vecto
   for (size_t i = 0; i < tree.nodes.size(); ++i) sigma[i] = world_second_moment(tree.nodes[i].S, kin.R[i], kin.p[i]);
 }
 
-// M_ab = M_ba = xi_a . M(Sigma^c_b) xi_b for a <= b, column-major; entries of different branches are left alone.
+// M_ab = M_ba = xi_a . M(Sigma^c_b) xi_b for dofs a <= b, column-major; entries of different branches are left alone.
 // theory (6.4)
 template <class T>
 void composite_mass_matrix(const Tree& tree, const Kinematics<T>& kin, const std::vector<SecondMoment<T>>& sigma,
                            T* out) {
-  const size_t n = static_cast<size_t>(tree.nv);
+  const size_t n = static_cast<size_t>(tree.dofs);
   for (size_t b = 0; b < n; ++b) {
     const Wrench<T> y = sigma[static_cast<size_t>(tree.dof_node[b])] * kin.xi[b];
     for (int d = static_cast<int>(b); d >= 0; d = tree.dof_parent[static_cast<size_t>(d)]) {

@@ -4,11 +4,11 @@
 namespace scree {
 namespace {
 
-// The twist of a body when every dof moves its subtree with the rate given.
+// The twist of a body when every coordinate has the rate given.
 Twist<double> twist_of(const Tree& tree, const Kinematics<double>& kin, size_t node, const double* rates) {
   Twist<double> V = {{0, 0, 0}, {0, 0, 0}};
   for (int a = tree.last_dof[node]; a >= 0; a = tree.dof_parent[static_cast<size_t>(a)])
-    V += rates[a] * kin.xi[static_cast<size_t>(a)];
+    V += rates[tree.coordinate[static_cast<size_t>(a)]] * kin.xi[static_cast<size_t>(a)];
   return V;
 }
 
@@ -100,7 +100,7 @@ void PositionBasedStage::begin_first(const State& state, double h, const Vec3& g
 // M^-1 C(q_n, v_n) at the start, C without gravity.
 void PositionBasedStage::find_bending(const State& state) {
   newton_euler_pass<Depth::forces>(tree_, start_, state.v.data(), no_rates_.data(), V3<double>{0, 0, 0}, pass_);
-  project_forces(tree_, start_, pass_, bending_.data());
+  reduction_.covector(bending_.data(), [&](double* by_dof) { project_forces(tree_, start_, pass_, by_dof); });
   // Links without mass that only a rotor holds need not follow any path. A try that fails leaves x as it was.
   if (!solve_mass_matrix(tree_, start_, false, mass_, bending_.data()) &&
       !solve_mass_matrix(tree_, start_, true, mass_, bending_.data()))
@@ -129,7 +129,7 @@ bool PositionBasedStage::begin_second(const double* unwanted) {
 // The rates of delta with the momentum of the field (T - T_rest)/h at the trial pose; rotors move with their joints.
 bool PositionBasedStage::find_rates(Eigen::VectorXd& rates) {
   accumulate(tree_, trial_, motion_);
-  gradient(tree_, trial_, motion_, rates.data());
+  reduction_.covector(rates.data(), [&](double* by_dof) { gradient(tree_, trial_, motion_, by_dof); });
   for (int a = 0; a < tree_.nv; ++a)
     rates(a) = h_ * rates(a) + tree_.armature[static_cast<size_t>(a)] * (delta_(a) - joint_rest_(a)) / h_;
   return divide_by_mass(rates.data());
@@ -164,18 +164,22 @@ void PositionBasedStage::rate_defect(std::vector<BodyRate>& out) {
     out[i] = rate_defect_[i] - (kGamma / h_) * body_rate(tree_, trial_, i, moved_.data());
 }
 
-void PositionBasedStage::residual(double* out) { gradient(tree_, trial_, inertia_, out); }
+void PositionBasedStage::residual(double* out) {
+  reduction_.covector(out, [&](double* by_dof) { gradient(tree_, trial_, inertia_, by_dof); });
+}
 
 void PositionBasedStage::hessian(double* exact, double* gauss_newton) {
   composite();
-  hessian_of_sums(tree_, trial_, inertia_, exact, gauss_newton);
+  reduction_.upper(exact, gauss_newton, [&](double* exact_by_dof, double* gauss_newton_by_dof) {
+    hessian_of_sums(tree_, trial_, inertia_, exact_by_dof, gauss_newton_by_dof);
+  });
 }
 
 void PositionBasedStage::jacobian(double* out) {
   upper_jacobian(out);
   const size_t n = static_cast<size_t>(tree_.nv);
   for (size_t b = 0; b < n; ++b)
-    for (int a = tree_.dof_parent[b]; a >= 0; a = tree_.dof_parent[static_cast<size_t>(a)])
+    for (int a = tree_.parent[b]; a >= 0; a = tree_.parent[static_cast<size_t>(a)])
       out[static_cast<size_t>(a) * n + b] = out[b * n + static_cast<size_t>(a)];
 }
 
@@ -183,12 +187,14 @@ double PositionBasedStage::kinetic_energy() { return accumulate(tree_, trial_, m
 
 void PositionBasedStage::kinetic_gradient(double* out) {
   accumulate(tree_, trial_, motion_);
-  gradient(tree_, trial_, motion_, out);
+  reduction_.covector(out, [&](double* by_dof) { gradient(tree_, trial_, motion_, by_dof); });
 }
 
 void PositionBasedStage::kinetic_hessian(double* exact, double* gauss_newton) {
   accumulate(tree_, trial_, motion_);
-  scree::hessian(tree_, trial_, motion_, exact, gauss_newton);
+  reduction_.upper(exact, gauss_newton, [&](double* exact_by_dof, double* gauss_newton_by_dof) {
+    scree::hessian(tree_, trial_, motion_, exact_by_dof, gauss_newton_by_dof);
+  });
 }
 
 // (x - T_rest T^-1 x) / h: where the point came from.
@@ -198,9 +204,9 @@ V3<double> PositionBasedStage::point_velocity(int node, const V3<double>& x) {
   return (1 / h_) * (x - from);
 }
 
-V3<double> PositionBasedStage::point_velocity_change(int dof, int node, const V3<double>& x, const V3<double>& dx) {
+V3<double> PositionBasedStage::point_velocity_change(int, const Twist<double>& xi, int node, const V3<double>& x,
+                                                     const V3<double>& dx) {
   const size_t i = static_cast<size_t>(node);
-  const Twist<double>& xi = trial_.xi[static_cast<size_t>(dof)];
   const V3<double> slide = dx - (xi.v + cross(xi.w, x));  // of x along the body
   return (1 / h_) * (dx - motion_.target_R[i] * transpose_times(trial_.R[i], slide));
 }
@@ -292,11 +298,13 @@ const std::vector<SecondMoment<double>>& NewtonEulerStage::composite() {
   return pass_.sigma;
 }
 
-void NewtonEulerStage::residual(double* out) { project_forces(tree_, trial_, pass_, out); }
+void NewtonEulerStage::residual(double* out) {
+  reduction_.covector(out, [&](double* by_dof) { project_forces(tree_, trial_, pass_, by_dof); });
+}
 
 void NewtonEulerStage::jacobian(double* out) {
   need_derivatives();
-  stage_jacobian(tree_, trial_, pass_, twists_, out);
+  reduction_.matrix(out, [&](double* by_dof) { stage_jacobian(tree_, trial_, pass_, twists_, by_dof); });
 }
 
 double NewtonEulerStage::kinetic_energy() {
@@ -308,12 +316,14 @@ double NewtonEulerStage::kinetic_energy() {
 
 void NewtonEulerStage::kinetic_gradient(double* out) {
   need_derivatives();
-  scree::kinetic_gradient(tree_, pass_, twists_, out);
+  reduction_.covector(out, [&](double* by_dof) { scree::kinetic_gradient(tree_, pass_, twists_, by_dof); });
 }
 
 void NewtonEulerStage::kinetic_hessian(double* exact, double* gauss_newton) {
   need_derivatives();
-  scree::kinetic_hessian(tree_, trial_, pass_, twists_, exact, gauss_newton);
+  reduction_.upper(exact, gauss_newton, [&](double* exact_by_dof, double* gauss_newton_by_dof) {
+    scree::kinetic_hessian(tree_, trial_, pass_, twists_, exact_by_dof, gauss_newton_by_dof);
+  });
 }
 
 V3<double> NewtonEulerStage::point_velocity(int node, const V3<double>& x) {
@@ -322,10 +332,17 @@ V3<double> NewtonEulerStage::point_velocity(int node, const V3<double>& x) {
 }
 
 // V changes by xi x V, carried along, plus s.                                                             theory (6.9)
-V3<double> NewtonEulerStage::point_velocity_change(int dof, int node, const V3<double>& x, const V3<double>& dx) {
+V3<double> NewtonEulerStage::point_velocity_change(int coordinate, const Twist<double>& xi, int node,
+                                                   const V3<double>& x, const V3<double>& dx) {
   need_derivatives();
   const Twist<double>& V = pass_.V[static_cast<size_t>(node)];
-  const Twist<double> dV = cross(trial_.xi[static_cast<size_t>(dof)], V) + twists_.s[static_cast<size_t>(dof)];
+  Twist<double> dV = cross(xi, V);
+  if (tree_.has_followers()) {
+    for (int a = tree_.last_dof[static_cast<size_t>(node)]; a >= 0; a = tree_.dof_parent[static_cast<size_t>(a)])
+      if (tree_.coordinate[static_cast<size_t>(a)] == coordinate) dV += twists_.s[static_cast<size_t>(a)];
+  } else {
+    dV += twists_.s[static_cast<size_t>(coordinate)];
+  }
   return dV.v + cross(dV.w, x) + cross(V.w, dx);
 }
 

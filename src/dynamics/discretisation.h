@@ -36,7 +36,8 @@ class Discretisation {
         joint_rest_(delta_),
         coast_(delta_),
         moved_(delta_),
-        mass_(tree_) {}
+        mass_(tree_),
+        reduction_(tree_) {}
   virtual ~Discretisation() = default;
 
   // Backward Euler over h [s] from `state`.
@@ -64,9 +65,12 @@ class Discretisation {
   // the exact one leaves out how the velocity of a chart depends on `rest`.)
   virtual void kinetic_hessian(double* exact, double* gauss_newton) = 0;
   // Velocity at the end of the stage of the material point that is at x (about the origin of trial()) on a body, as the
-  // motion from q_n to the trial pose has it, and its change when dof a moves the body and x moves by dx.  theory (8.7)
+  // motion from q_n to the trial pose has it, and its change when a coordinate moves the body with the twist xi and x
+  // moves by dx.                                                                                            theory
+  // (8.7)
   virtual V3<double> point_velocity(int node, const V3<double>& x) = 0;
-  virtual V3<double> point_velocity_change(int dof, int node, const V3<double>& x, const V3<double>& dx) = 0;
+  virtual V3<double> point_velocity_change(int coordinate, const Twist<double>& xi, int node, const V3<double>& x,
+                                           const V3<double>& dx) = 0;
   // The state at the end of the stage, time aside. False, and the state as it was: the mass matrix is singular.
   [[nodiscard]] virtual bool accept(State& state) = 0;
 
@@ -92,6 +96,7 @@ class Discretisation {
   double h_ = 0;
   Eigen::VectorXd delta_, rest_, joint_rest_, coast_, moved_;
   ArticulatedBodyPass<double> mass_;  // scratch of divisions by the mass matrix
+  Reduction<double> reduction_;
 };
 
 // r = dI/ddelta of theory (3.1): second differences of body transforms.
@@ -112,7 +117,8 @@ class PositionBasedStage final : public Discretisation {
   void kinetic_gradient(double* out) override;
   void kinetic_hessian(double* exact, double* gauss_newton) override;
   V3<double> point_velocity(int node, const V3<double>& x) override;
-  V3<double> point_velocity_change(int dof, int node, const V3<double>& x, const V3<double>& dx) override;
+  V3<double> point_velocity_change(int coordinate, const Twist<double>& xi, int node, const V3<double>& x,
+                                   const V3<double>& dx) override;
   [[nodiscard]] bool accept(State& state) override;
   const std::vector<SecondMoment<double>>& composite() override;
 
@@ -155,7 +161,8 @@ class NewtonEulerStage final : public Discretisation {
   void kinetic_gradient(double* out) override;
   void kinetic_hessian(double* exact, double* gauss_newton) override;
   V3<double> point_velocity(int node, const V3<double>& x) override;
-  V3<double> point_velocity_change(int dof, int node, const V3<double>& x, const V3<double>& dx) override;
+  V3<double> point_velocity_change(int coordinate, const Twist<double>& xi, int node, const V3<double>& x,
+                                   const V3<double>& dx) override;
   [[nodiscard]] bool accept(State& state) override;
   const std::vector<SecondMoment<double>>& composite() override;
 

@@ -12,6 +12,7 @@ Dynamics::Impl::Impl(const Model& m)
       kinematics(tree),
       pass(tree),
       articulated(tree),
+      reduction(tree),
       zero(static_cast<size_t>(tree.nv)),
       mass(Eigen::MatrixXd::Zero(tree.nv, tree.nv)),
       derivatives{mass, mass, mass} {}
@@ -37,14 +38,14 @@ Pose Dynamics::body_pose(BodyIndex body) const {
 void Dynamics::inverse_dynamics(const VectorIn& v, const VectorIn& vdot, const Vec3& gravity, VectorOut tau) {
   Impl& d = *impl_;
   newton_euler_pass<Depth::forces>(d.tree, d.kinematics, v.data(), vdot.data(), to_v3(gravity), d.pass);
-  project_forces(d.tree, d.kinematics, d.pass, tau.data());
+  d.reduction.covector(tau.data(), [&](double* by_dof) { project_forces(d.tree, d.kinematics, d.pass, by_dof); });
   for (int a = 0; a < d.tree.nv; ++a) tau(a) += d.tree.armature[static_cast<size_t>(a)] * vdot(a);
 }
 
 void Dynamics::bias_force(const VectorIn& v, const Vec3& gravity, VectorOut force) {
   Impl& d = *impl_;
   newton_euler_pass<Depth::forces>(d.tree, d.kinematics, v.data(), d.zero.data(), to_v3(gravity), d.pass);
-  project_forces(d.tree, d.kinematics, d.pass, force.data());
+  d.reduction.covector(force.data(), [&](double* by_dof) { project_forces(d.tree, d.kinematics, d.pass, by_dof); });
 }
 
 const Eigen::MatrixXd& Dynamics::mass_matrix() {
@@ -55,8 +56,8 @@ const Eigen::MatrixXd& Dynamics::mass_matrix() {
   return d.mass;
 }
 
-void Dynamics::Impl::fill_mass_matrix(Eigen::MatrixXd& out) const {
-  composite_mass_matrix(tree, kinematics, pass.sigma, out.data());
+void Dynamics::Impl::fill_mass_matrix(Eigen::MatrixXd& out) {
+  reduction.matrix(out.data(), [&](double* by_dof) { composite_mass_matrix(tree, kinematics, pass.sigma, by_dof); });
   for (int a = 0; a < tree.nv; ++a) out(a, a) += tree.armature[static_cast<size_t>(a)];
 }
 
@@ -71,8 +72,9 @@ const Dynamics::Derivatives& Dynamics::inverse_dynamics_derivatives(const Vector
                                                                     const Vec3& gravity) {
   Impl& d = *impl_;
   newton_euler_pass<Depth::derivatives>(d.tree, d.kinematics, v.data(), vdot.data(), to_v3(gravity), d.pass);
-  scree::inverse_dynamics_derivatives(d.tree, d.kinematics, d.pass, d.derivatives.by_q.data(),
-                                      d.derivatives.by_v.data());
+  d.reduction.matrix(d.derivatives.by_q.data(), d.derivatives.by_v.data(), [&](double* by_q, double* by_v) {
+    scree::inverse_dynamics_derivatives(d.tree, d.kinematics, d.pass, by_q, by_v);
+  });
   d.fill_mass_matrix(d.derivatives.by_vdot);
   return d.derivatives;
 }
@@ -91,10 +93,9 @@ void Dynamics::point_jacobian(BodyIndex body, const Vec3& p_B, Eigen::Ref<Eigen:
   if (!body.valid()) return;
   const size_t i = static_cast<size_t>(body.value());
   const V3<double> p = d.kinematics.R[i] * to_v3(p_B) + d.kinematics.p[i];
-  for (int a = d.tree.last_dof[i]; a >= 0; a = d.tree.dof_parent[static_cast<size_t>(a)]) {
-    const Twist<double>& xi = d.kinematics.xi[static_cast<size_t>(a)];
-    J.col(a) = to_eigen(xi.v + cross(xi.w, p));
-  }
+  for_coordinates(d.tree, d.kinematics, i, [&](size_t c, const Twist<double>& xi) {
+    J.col(static_cast<Eigen::Index>(c)) = to_eigen(xi.v + cross(xi.w, p));
+  });
 }
 
 void Dynamics::frame_jacobian(const Frame& frame, Eigen::Ref<Eigen::Matrix<double, 6, Eigen::Dynamic>> J) {
@@ -103,10 +104,9 @@ void Dynamics::frame_jacobian(const Frame& frame, Eigen::Ref<Eigen::Matrix<doubl
   if (!frame.body.valid()) return;
   const size_t i = static_cast<size_t>(frame.body.value());
   const V3<double> p = d.kinematics.R[i] * to_v3(frame.X_BF.p) + d.kinematics.p[i];
-  for (int a = d.tree.last_dof[i]; a >= 0; a = d.tree.dof_parent[static_cast<size_t>(a)]) {
-    const Twist<double>& xi = d.kinematics.xi[static_cast<size_t>(a)];
-    J.col(a) << to_eigen(xi.w), to_eigen(xi.v + cross(xi.w, p));
-  }
+  for_coordinates(d.tree, d.kinematics, i, [&](size_t c, const Twist<double>& xi) {
+    J.col(static_cast<Eigen::Index>(c)) << to_eigen(xi.w), to_eigen(xi.v + cross(xi.w, p));
+  });
 }
 
 FrameVelocity frame_velocity(const Model& model, const Eigen::VectorXd& q, const Eigen::VectorXd& v,
@@ -124,7 +124,7 @@ const std::vector<Twist<double>>& Dynamics::Impl::body_twists(const double* v) {
     const Node& node = tree.nodes[i];
     Twist<double> V = {{0, 0, 0}, {0, 0, 0}};
     if (node.parent >= 0) V = pass.V[static_cast<size_t>(node.parent)];
-    for (int a = node.v_index; a < node.v_index + node.nv; ++a) V += v[a] * kinematics.xi[static_cast<size_t>(a)];
+    for (int k = 0; k < node.nv; ++k) V += v[node.v_index + k] * kinematics.xi[static_cast<size_t>(node.dof + k)];
     pass.V[i] = V;
   }
   return pass.V;

@@ -14,11 +14,12 @@ struct Dynamics::Impl {
   Kinematics<double> kinematics;
   NewtonEulerPass<double> pass;
   ArticulatedBodyPass<double> articulated;
+  Reduction<double> reduction;
   std::vector<double> zero;  // nv zeros
   Eigen::MatrixXd mass;      // symmetric
   Derivatives derivatives;
 
-  void fill_mass_matrix(Eigen::MatrixXd& out) const;               // from the subtree sums in `pass`, armature included
+  void fill_mass_matrix(Eigen::MatrixXd& out);                     // from the subtree sums in `pass`, armature included
   const std::vector<Twist<double>>& body_twists(const double* v);  // world twists about kinematics.origin
 };
 

@@ -10,7 +10,8 @@ V3<double> root_position(const Tree& tree, const double* q) {
   const Node& root = tree.nodes.front();
   const double* qi = q + root.q_index;
   V3<double> offset = {0, 0, 0};
-  if (root.motion == JointMotion::translate) offset = qi[0] * root.axis;
+  if (root.motion == JointMotion::translate)
+    offset = (root.follows ? root.multiplier * qi[0] + root.offset : qi[0]) * root.axis;
   if (root.motion == JointMotion::planar) offset = qi[0] * root.u1 + qi[1] * root.u2;
   if (root.motion == JointMotion::floating) offset = {qi[0], qi[1], qi[2]};
   return root.p_PJ + root.R_PJ * offset;
@@ -18,6 +19,7 @@ V3<double> root_position(const Tree& tree, const double* q) {
 
 void apply_displacement(const Tree& tree, const double* delta, double* q) {
   for (const Node& node : tree.nodes) {
+    if (node.follows) continue;
     double* qi = q + node.q_index;
     const double* di = delta + node.v_index;
     const bool chart = has_chart(node);
@@ -67,6 +69,7 @@ Eigen::VectorXd integrate_position(const Model& model, const Eigen::VectorXd& q,
 Eigen::VectorXd position_difference(const Model& model, const Eigen::VectorXd& q0, const Eigen::VectorXd& q1) {
   Eigen::VectorXd v(model.nv());
   for (const Node& node : tree_of(model).nodes) {
+    if (node.follows) continue;
     const bool chart = has_chart(node);
     const int translations = chart ? node.nv - 3 : node.nv;
     for (int k = 0; k < translations; ++k) v(node.v_index + k) = q1(node.q_index + k) - q0(node.q_index + k);

@@ -17,13 +17,15 @@ template <class T> struct Kinematics {
         p(tree.nodes.size()),
         R_chart(tree.nodes.size()),
         chart(tree.nodes.size()),
-        xi(static_cast<size_t>(tree.nv)) {}
+        xi(static_cast<size_t>(tree.dofs)) {}
   V3<RealOf<T>> origin = {RealOf<T>(0), RealOf<T>(0), RealOf<T>(0)};
   std::vector<M3<T>> R;        // R_WB
   std::vector<V3<T>> p;        // p_WB - origin
   std::vector<M3<T>> R_chart;  // ball, floating: rotation before the chart, R = R_chart exp([chart]x)
   std::vector<V3<T>> chart;    // ball, floating: the rotation vector of this displacement
-  std::vector<Twist<T>> xi;    // world twist of each dof about `origin`: dT_i/d delta_a = xi_a^ T_i for bodies below a
+  // World twist of each dof about `origin`, per unit of its coordinate: dT_i/d delta is the sum of xi_a^ T_i over the
+  // dofs a above i that belong to the coordinate.
+  std::vector<Twist<T>> xi;
 };
 
 // Where the first body sits: a cheap point near the robot.
@@ -48,7 +50,7 @@ template <class T, class Q> void forward_kinematics(const Tree& tree, const Q* q
     }
     const Q* qi = q + node.q_index;
     const T* di = delta + node.v_index;
-    Twist<T>* xi = out.xi.data() + node.v_index;
+    Twist<T>* xi = out.xi.data() + node.dof;
     // Along fixed directions: first all positions, which cancel against `origin`, then the small displacements.
     const auto translate = [&](const V3<T>* directions, int count) {
       for (int k = 0; k < count; ++k) {
@@ -98,12 +100,21 @@ template <class T, class Q> void forward_kinematics(const Tree& tree, const Q* q
     switch (node.motion) {
       case JointMotion::none:
         break;
-      case JointMotion::rotate:
-        rotate(T(qi[0]) + di[0], xi[0]);
+      case JointMotion::rotate: {
+        T angle = T(qi[0]) + di[0];
+        if (node.follows) angle = T(node.multiplier) * angle + T(node.offset);
+        rotate(angle, xi[0]);
         break;
+      }
       case JointMotion::translate: {
         const V3<T> direction = R * lift(node.axis);
-        translate(&direction, 1);
+        if (node.follows) {
+          xi[0] = {{T(0), T(0), T(0)}, direction};
+          p += (T(node.multiplier) * T(qi[0]) + T(node.offset)) * direction;
+          p += (T(node.multiplier) * di[0]) * direction;
+        } else {
+          translate(&direction, 1);
+        }
         break;
       }
       case JointMotion::planar: {
@@ -122,8 +133,32 @@ template <class T, class Q> void forward_kinematics(const Tree& tree, const Q* q
         break;
       }
     }
+    if (node.follows) xi[0] = T(node.multiplier) * xi[0];
     out.R[i] = R;
     out.p[i] = p;
+  }
+}
+
+// The coordinates that move a body, the last joint first, each once: visit(coordinate, its twist of the body).
+template <class T, class Visit>
+void for_coordinates(const Tree& tree, const Kinematics<T>& kin, size_t node, Visit&& visit) {
+  const bool shared = tree.has_followers();
+  const int last = tree.last_dof[node];
+  for (int a = last; a >= 0; a = tree.dof_parent[static_cast<size_t>(a)]) {
+    const size_t ia = static_cast<size_t>(a);
+    if (!shared) {
+      visit(ia, kin.xi[ia]);
+      continue;
+    }
+    const int c = tree.coordinate[ia];
+    bool seen = false;
+    for (int b = last; b != a && !seen; b = tree.dof_parent[static_cast<size_t>(b)])
+      seen = tree.coordinate[static_cast<size_t>(b)] == c;
+    if (seen) continue;
+    Twist<T> xi = kin.xi[ia];
+    for (int b = tree.dof_parent[ia]; b >= 0; b = tree.dof_parent[static_cast<size_t>(b)])
+      if (tree.coordinate[static_cast<size_t>(b)] == c) xi += kin.xi[static_cast<size_t>(b)];
+    visit(static_cast<size_t>(c), xi);
   }
 }
 

@@ -22,10 +22,10 @@ template <class T> struct NewtonEulerPass {
         force(tree.nodes.size()),
         sigma(tree.nodes.size()),
         drift(tree.nodes.size()),
-        xi_v(static_cast<size_t>(tree.nv)),
-        eta(static_cast<size_t>(tree.nv)),
-        eta_v(static_cast<size_t>(tree.nv)),
-        zeta(static_cast<size_t>(tree.nv)),
+        xi_v(static_cast<size_t>(tree.dofs)),
+        eta(static_cast<size_t>(tree.dofs)),
+        eta_v(static_cast<size_t>(tree.dofs)),
+        zeta(static_cast<size_t>(tree.dofs)),
         external(tree.nodes.size()) {}
 
   std::vector<Twist<T>> V, A;       // twist and its rate of every body; A starts at -gravity
@@ -63,8 +63,9 @@ void newton_euler_pass(const Tree& tree, const Kinematics<T>& kin, const T* v, c
     Twist<T> V = node.parent >= 0 ? pass.V[static_cast<size_t>(node.parent)] : at_rest;
     Twist<T> A = node.parent >= 0 ? pass.A[static_cast<size_t>(node.parent)] : lifted;
     const bool chart = has_chart(node);
-    const int end = node.v_index + node.nv, chart_begin = chart ? end - 3 : end;
-    for (int d = node.v_index; d < chart_begin; ++d) {
+    const int end = node.dof + node.nv, chart_begin = chart ? end - 3 : end;
+    const int shift = node.v_index - node.dof;  // from dofs to coordinates
+    for (int d = node.dof; d < chart_begin; ++d) {
       const size_t a = static_cast<size_t>(d);
       const Twist<T>& xi = kin.xi[a];
       const Twist<T> eta = cross(V, xi);
@@ -73,8 +74,8 @@ void newton_euler_pass(const Tree& tree, const Kinematics<T>& kin, const T* v, c
         pass.eta[a] = pass.eta_v[a] = eta;
         pass.zeta[a] = cross(A, xi) + cross(V, eta);
       }
-      A += vdot[a] * xi + v[a] * eta;
-      V += v[a] * xi;
+      A += vdot[d + shift] * xi + v[d + shift] * eta;
+      V += v[d + shift] * xi;
     }
     if (chart) {
       // The velocity of a rotation chart is measured along the body's own axes, which turn with it.
@@ -82,7 +83,8 @@ void newton_euler_pass(const Tree& tree, const Kinematics<T>& kin, const T* v, c
       const V3<T>& p = kin.p[i];
       const Twist<T> axes[] = {{R.x, cross(p, R.x)}, {R.y, cross(p, R.y)}, {R.z, cross(p, R.z)}};
       const size_t c = static_cast<size_t>(chart_begin);
-      const Twist<T> W = v[c] * axes[0] + v[c + 1] * axes[1] + v[c + 2] * axes[2];
+      const T *const w = v + (chart_begin + shift), *const wdot = vdot + (chart_begin + shift);
+      const Twist<T> W = w[0] * axes[0] + w[1] * axes[1] + w[2] * axes[2];
       if constexpr (depth == Depth::derivatives) {
         pass.V_chart[i] = V;
         for (size_t k = 0; k < 3; ++k) {
@@ -92,7 +94,7 @@ void newton_euler_pass(const Tree& tree, const Kinematics<T>& kin, const T* v, c
           pass.zeta[c + k] = cross(A, kin.xi[c + k]) + cross(V, pass.eta[c + k]);
         }
       }
-      A += vdot[c] * axes[0] + vdot[c + 1] * axes[1] + vdot[c + 2] * axes[2] + cross(V, W);
+      A += wdot[0] * axes[0] + wdot[1] * axes[1] + wdot[2] * axes[2] + cross(V, W);
       V += W;
     }
     pass.V[i] = V;
@@ -118,22 +120,22 @@ void newton_euler_pass(const Tree& tree, const Kinematics<T>& kin, const T* v, c
   }
 }
 
-// tau_a = xi_a . F^c_a                                                                                    theory (6.3)
+// tau_a = xi_a . F^c_a, by dof.                                                                           theory (6.3)
 template <class T>
 void project_forces(const Tree& tree, const Kinematics<T>& kin, const NewtonEulerPass<T>& pass, T* tau) {
-  for (size_t a = 0; a < static_cast<size_t>(tree.nv); ++a)
+  for (size_t a = 0; a < static_cast<size_t>(tree.dofs); ++a)
     tau[a] = dot(kin.xi[a], pass.force[static_cast<size_t>(tree.dof_node[a])]);
 }
 
 // The change of tau when dof a changes V by beta_a and A by alpha_a - V x beta_a beyond carrying the subtree along:
 //   d tau_b = xi_b . (M^c alpha_a + D^c beta_a),   D u = (2 (tr N - N) u_w, -2 p x u_w)                   theory (6.7)
 // M^c, D^c of the deeper of the two. If the dof also moves the pose (`moves`), rows strictly above it gain
-// xi_b . (xi_a x* F^c_a): the subtree's wrench is carried along, their axes are not. Full matrix, column-major; entries
-// of dofs on different branches are not touched.
+// xi_b . (xi_a x* F^c_a): the subtree's wrench is carried along, their axes are not. Full matrix by dof, column-major;
+// entries of dofs on different branches are not touched.
 template <class T>
 void project_changes(const Tree& tree, const Kinematics<T>& kin, const NewtonEulerPass<T>& pass,
                      const std::vector<Twist<T>>& alpha, const std::vector<Twist<T>>& beta, bool moves, T* out) {
-  const size_t n = static_cast<size_t>(tree.nv);
+  const size_t n = static_cast<size_t>(tree.dofs);
   for (size_t b = 0; b < n; ++b) {
     const size_t i = static_cast<size_t>(tree.dof_node[b]);
     const SecondMoment<T>& M = pass.sigma[i];
@@ -164,10 +166,10 @@ void inverse_dynamics_derivatives(const Tree& tree, const Kinematics<T>& kin, Ne
                                   T* by_v) {
   project_changes(tree, kin, pass, pass.zeta, pass.eta, true, by_q);
   // The axes of a chart are carried along by each other: its three dofs have no order.
-  const size_t n = static_cast<size_t>(tree.nv);
+  const size_t n = static_cast<size_t>(tree.dofs);
   for (size_t i = 0; i < tree.nodes.size(); ++i) {
     if (!has_chart(tree.nodes[i])) continue;
-    const size_t c = static_cast<size_t>(tree.nodes[i].v_index + tree.nodes[i].nv - 3);
+    const size_t c = static_cast<size_t>(tree.nodes[i].dof + tree.nodes[i].nv - 3);
     for (size_t b = c + 1; b < c + 3; ++b)
       for (size_t a = c; a < b; ++a)
         by_q[b * n + a] = by_q[b * n + a] - dot(kin.xi[a], cross_dual(kin.xi[b], pass.force[i]));
@@ -181,11 +183,11 @@ void inverse_dynamics_derivatives(const Tree& tree, const Kinematics<T>& kin, Ne
 
 // What a displacement delta_a changes in V and A of the subtree, beyond carrying it along.                theory (6.9)
 //   s = eta + xi_v/h,   alpha = zeta + 2 eta_v/h + xi_v/h^2
-// Of a chart v = J^T (delta - rest)/h, and xi_v, eta_v are combined by the columns of d(J^T (delta - rest))/d delta,
-// the identity where rest = 0.
+// By dof. Of a chart v = J^T (delta - rest)/h, and xi_v, eta_v are combined by the columns of
+// d(J^T (delta - rest))/d delta, the identity where rest = 0.
 // theory (9.1)
 template <class T> struct StageTwists {
-  explicit StageTwists(const Tree& tree) : s(static_cast<size_t>(tree.nv)), alpha(static_cast<size_t>(tree.nv)) {}
+  explicit StageTwists(const Tree& tree) : s(static_cast<size_t>(tree.dofs)), alpha(static_cast<size_t>(tree.dofs)) {}
   std::vector<Twist<T>> s, alpha;
 };
 template <class T>
@@ -194,14 +196,15 @@ void stage_twists(const Tree& tree, const Kinematics<T>& kin, const NewtonEulerP
   const T by_h(1 / h), twice(2 / h), by_h2(1 / (h * h));
   for (size_t i = 0; i < tree.nodes.size(); ++i) {
     const Node& node = tree.nodes[i];
-    const int end = node.v_index + node.nv, chart_begin = has_chart(node) ? end - 3 : end;
-    for (size_t a = static_cast<size_t>(node.v_index); a < static_cast<size_t>(chart_begin); ++a) {
+    const int end = node.dof + node.nv, chart_begin = has_chart(node) ? end - 3 : end;
+    for (size_t a = static_cast<size_t>(node.dof); a < static_cast<size_t>(chart_begin); ++a) {
       out.s[a] = pass.eta[a] + by_h * pass.xi_v[a];
       out.alpha[a] = pass.zeta[a] + twice * pass.eta_v[a] + by_h2 * pass.xi_v[a];
     }
     if (!has_chart(node)) continue;
     const size_t c = static_cast<size_t>(chart_begin);
-    const V3<T> u = {moved[c], moved[c + 1], moved[c + 2]};
+    const T* const moved_i = moved + (chart_begin - node.dof + node.v_index);
+    const V3<T> u = {moved_i[0], moved_i[1], moved_i[2]};
     const M3<T> J = rotation_jacobian(kin.chart[i]);
     const M3<T> turn = rotation_jacobian_derivative(kin.chart[i], u);
     const V3<T> columns[] = {V3<T>{J.x.x, J.y.x, J.z.x} + turn.x, V3<T>{J.x.y, J.y.y, J.z.y} + turn.y,
@@ -221,10 +224,10 @@ template <class T>
 void stage_jacobian(const Tree& tree, const Kinematics<T>& kin, const NewtonEulerPass<T>& pass,
                     const StageTwists<T>& twists, T* out) {
   project_changes(tree, kin, pass, twists.alpha, twists.s, true, out);
-  const size_t n = static_cast<size_t>(tree.nv);
+  const size_t n = static_cast<size_t>(tree.dofs);
   for (size_t i = 0; i < tree.nodes.size(); ++i) {
     if (!has_chart(tree.nodes[i])) continue;
-    const size_t first = static_cast<size_t>(tree.nodes[i].v_index + tree.nodes[i].nv - 3);
+    const size_t first = static_cast<size_t>(tree.nodes[i].dof + tree.nodes[i].nv - 3);
     const M3<T> bending = chart_bending(kin, i, pass.force[i]);
     const V3<T> columns[] = {bending.x, bending.y, bending.z};
     for (size_t c = 0; c < 3; ++c) {
@@ -242,7 +245,7 @@ void stage_jacobian(const Tree& tree, const Kinematics<T>& kin, const NewtonEule
 // K = 1/2 sum V . M V of the stage: gradient s_a . h^c_a.                                                 theory (6.10)
 template <class T>
 void kinetic_gradient(const Tree& tree, const NewtonEulerPass<T>& pass, const StageTwists<T>& twists, T* out) {
-  for (size_t a = 0; a < static_cast<size_t>(tree.nv); ++a)
+  for (size_t a = 0; a < static_cast<size_t>(tree.dofs); ++a)
     out[a] = dot(twists.s[a], pass.momentum[static_cast<size_t>(tree.dof_node[a])]);
 }
 
@@ -250,7 +253,7 @@ void kinetic_gradient(const Tree& tree, const NewtonEulerPass<T>& pass, const St
 template <class T>
 void kinetic_hessian(const Tree& tree, const Kinematics<T>& kin, const NewtonEulerPass<T>& pass,
                      const StageTwists<T>& twists, T* exact, T* gauss_newton) {
-  const size_t n = static_cast<size_t>(tree.nv);
+  const size_t n = static_cast<size_t>(tree.dofs);
   for (size_t b = 0; b < n; ++b) {
     const size_t i = static_cast<size_t>(tree.dof_node[b]);
     const Wrench<T> y = pass.sigma[i] * twists.s[b], bend = cross_dual(kin.xi[b], pass.momentum[i]);
@@ -264,7 +267,7 @@ void kinetic_hessian(const Tree& tree, const Kinematics<T>& kin, const NewtonEul
   for (size_t i = 0; i < tree.nodes.size();
        ++i) {  // two dofs of one chart                                theory (6.12)
     if (!has_chart(tree.nodes[i])) continue;
-    const size_t first = static_cast<size_t>(tree.nodes[i].v_index + tree.nodes[i].nv - 3);
+    const size_t first = static_cast<size_t>(tree.nodes[i].dof + tree.nodes[i].nv - 3);
     const Wrench<T>& h = pass.momentum[i];
     const Wrench<T> turned = cross_dual(pass.V_chart[i], h);
     const M3<T> bending = chart_bending(kin, i, Wrench<T>{-turned.m, -turned.f});

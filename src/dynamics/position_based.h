@@ -80,12 +80,12 @@ template <class T> Wrench<T> wrench_of(const M3<T>& A, const V3<T>& F) {
   return {{A.z.y - A.y.z, A.x.z - A.z.x, A.y.x - A.x.y}, F};
 }
 
-// dI/d delta_a = xi_a . W(P^c)                                                                           theory (3.4)
+// dI/d delta_a = xi_a . W(P^c), by dof.                                                                   theory (3.4)
 template <class T> void gradient(const Tree& tree, const Kinematics<T>& kin, const PositionBased<T>& pb, T* out) {
   for (size_t i = 0; i < tree.nodes.size(); ++i) {
     const Node& node = tree.nodes[i];
     const Wrench<T> w = wrench_of(pb.moment[i], pb.force[i]);
-    for (int a = node.v_index; a < node.v_index + node.nv; ++a) out[a] = dot(kin.xi[static_cast<size_t>(a)], w);
+    for (int a = node.dof; a < node.dof + node.nv; ++a) out[a] = dot(kin.xi[static_cast<size_t>(a)], w);
   }
 }
 
@@ -95,15 +95,15 @@ template <class T> void accumulate_masses(const Tree& tree, const Kinematics<T>&
   sum_over_subtrees(tree, pb.sigma);
 }
 
-// Upper triangles, column-major with leading dimension nv; entries of dofs on different branches are not touched, so
-// the caller zeroes them once. `accumulate` and `accumulate_masses` must have run at the same pose. The Gauss-Newton
-// part is kept if it has a place (not null).
+// Upper triangles by dof, column-major with leading dimension `dofs`; entries of dofs on different branches are not
+// touched, so the caller zeroes them once. `accumulate` and `accumulate_masses` must have run at the same pose. The
+// Gauss-Newton part is kept if it has a place (not null).
 //   gauss_newton_ab = k xi_a . M(Sigma^c_b) xi_b          = k times the mass matrix without armature      theory (3.6)
 //   exact_ab        = gauss_newton_ab + xi_a . B(P^c_b) xi_b, B(P) = [[A - tr(A) 1, -[F]x],[0, 0]]         theory (3.5)
 template <class T>
 void hessian_of_sums(const Tree& tree, const Kinematics<T>& kin, const PositionBased<T>& pb, T* exact,
                      T* gauss_newton) {
-  const size_t n = static_cast<size_t>(tree.nv);
+  const size_t n = static_cast<size_t>(tree.dofs);
   for (size_t i = 0; i < tree.nodes.size(); ++i) {
     const Node& node = tree.nodes[i];
     const M3<T>& A = pb.moment[i];
@@ -112,7 +112,7 @@ void hessian_of_sums(const Tree& tree, const Kinematics<T>& kin, const PositionB
       const Wrench<T> y = pb.sigma[i] * xi;
       return {pb.weight * y.m, pb.weight * y.f};
     };
-    for (int b = node.v_index; b < node.v_index + node.nv; ++b) {
+    for (int b = node.dof; b < node.dof + node.nv; ++b) {
       const Twist<T>& xi = kin.xi[static_cast<size_t>(b)];
       const Wrench<T> y = momentum(xi);
       const V3<T> bend = A * xi.w - trace_A * xi.w - cross(pb.force[i], xi.v);
@@ -126,7 +126,7 @@ void hessian_of_sums(const Tree& tree, const Kinematics<T>& kin, const PositionB
     }
     // Two dofs of one exponential chart: (d_a xi_b)^ + xi_b^ xi_a^ takes the place of xi_a^ xi_b^.       theory (3.7)
     if (has_chart(node)) {
-      const int first = node.v_index + node.nv - 3;
+      const int first = node.dof + node.nv - 3;
       const M3<T> bend_chart = chart_bending(kin, i, wrench_of(A, pb.force[i]));
       const V3<T>* const columns[] = {&bend_chart.x, &bend_chart.y, &bend_chart.z};
       for (int ka = 0; ka < 3; ++ka) {

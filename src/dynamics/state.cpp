@@ -56,6 +56,7 @@ State make_state(const Model& model, const Eigen::VectorXd& q, const Eigen::Vect
   state.q = q;
   state.v = v;
   for (const Joint& joint : model.joints()) {
+    if (joint.mimic) continue;  // its master has been checked
     check_joint_state(joint, q, v);
     normalise_joint(joint, state.q);
   }

@@ -238,6 +238,16 @@ void read_axis(const Element& element, Joint& joint) {
                    .value_or(joint.axis);
 }
 
+void read_mimic(const Element& element, Joint& joint) {
+  const auto mimic = element.only("mimic", "the joint that this one follows");
+  if (!mimic) return;
+  Mimic& to = joint.mimic.emplace();
+  to.joint = mimic->required_text("joint", "joint name").value_or("");
+  to.multiplier = mimic->number("multiplier", "rate by which it follows").value_or(1);
+  to.offset = mimic->number("offset", "position where the other is at 0 [rad] or [m]").value_or(0);
+  mimic->map(fmt::format("follows {}: position = {} * q + {}", to.joint, to.multiplier, to.offset));
+}
+
 }  // namespace
 
 Joint read_joint(const Element& element) {
@@ -249,8 +259,7 @@ Joint read_joint(const Element& element) {
   read_axis(element, joint);
   read_limit(element, unlimited, joint);
   read_dynamics(element, joint);
-  for (const Element& mimic : element.all("mimic", ""))
-    mimic.reject("scree cannot couple joints: make this one fixed, or free with a controller that follows the other");
+  read_mimic(element, joint);
   for (const Element& other : element.all("safety_controller", "")) other.ignore("a setting of a robot's controller");
   for (const Element& other : element.all("calibration", "")) other.ignore("a setting of a robot's encoders");
   element.map(fmt::format("{} joint", joint_type_name(joint.type)));

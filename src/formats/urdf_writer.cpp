@@ -142,6 +142,12 @@ class UrdfWriter {
     if (!ball && joint.type != JointType::floating) put(element(node, "axis"), "xyz", text_of(joint.axis));
     write_limit(node, joint);
     if (joint.damping > 0) put(element(node, "dynamics"), "damping", joint.damping);
+    if (joint.mimic) {
+      pugi::xml_node mimic = element(node, "mimic");
+      put(mimic, "joint", joint.mimic->joint);
+      put(mimic, "multiplier", joint.mimic->multiplier);
+      put(mimic, "offset", joint.mimic->offset);
+    }
     write_joint_extension(node, joint);
   }
 

@@ -324,7 +324,7 @@ void multiply_by_tree_matrix(const Tree& tree, const Eigen::MatrixXd& M, const d
     const double* y_b = Y + b * count;
     double* out_b = out + b * count;
     for (int s = 0; s < count; ++s) out_b[s] += M(b, b) * y_b[s];
-    for (int a = tree.dof_parent[static_cast<size_t>(b)]; a >= 0; a = tree.dof_parent[static_cast<size_t>(a)]) {
+    for (int a = tree.parent[static_cast<size_t>(b)]; a >= 0; a = tree.parent[static_cast<size_t>(a)]) {
       const double m = M(a, b);
       const double* y_a = Y + a * count;
       double* out_a = out + a * count;

@@ -17,10 +17,11 @@ FrictionSolver::FrictionSolver(const Model& model, const World& world)
       setup_(make_lane_setup(model, world)),
       stage_(setup_),
       n_(static_cast<size_t>(model.nv())),
-      cholesky_(tree_of(model).dof_parent) {
+      cholesky_(tree_of(model).parent) {
   for (std::vector<double>* x :
        {&from_.delta, &from_.gradient, &trial_, &step_, &scale_, &by_depth_, &by_slip_, &by_side_})
     x->assign(n_, 0);
+  path_.reserve(n_);
   for (std::vector<double>* x : {&hessian_, &shift_, &shifted_}) x->assign(n_ * n_, 0);
   stage_.want_gauss_newton = true;
 }
@@ -158,8 +159,7 @@ void FrictionSolver::add_contact_hessian() {
     if (!(t.depth > 0)) continue;
     const LanePair& point = setup_.pairs[static_cast<size_t>(t.pair)];
     const size_t node = static_cast<size_t>(point.node);
-    const int last = setup_.tree->last_dof[node];
-    if (last < 0) continue;
+    if (setup_.tree->last_dof[node] < 0) continue;
     const double speed = std::sqrt(dot(t.force.u_t, t.force.u_t));
     V3<double> along = (1 / speed) * t.force.u_t;
     if (!(speed > 1e-12)) {
@@ -176,9 +176,8 @@ void FrictionSolver::add_contact_hessian() {
     const double side = t.force.g / h;
 
     const M3<double> Q = stage_.to_rest(node);
-    const int depth = stage_.depth(last);
-    for (int e = 0; e <= depth; ++e) {
-      const Twist<double>& xi = kin.xi[static_cast<size_t>(stage_.ancestor(last, e))];
+    path_.clear();
+    for_coordinates(*setup_.tree, kin, node, [&](size_t coordinate, const Twist<double>& xi) {
       const V3<double> dc = xi.v + cross(xi.w, t.c);
       V3<double> dy = dc;
       if (point.radius > 0) {
@@ -190,18 +189,16 @@ void FrictionSolver::add_contact_hessian() {
         }
         dy = dy + point.radius * (Q * over);
       }
-      const size_t at = static_cast<size_t>(e);
+      const size_t at = path_.size();
+      path_.push_back(coordinate);
       by_depth_[at] = -dot(t.normal, dc), by_slip_[at] = dot(along, dy), by_side_[at] = dot(across, dy);
-    }
-    for (int f = 0; f <= depth; ++f) {
-      const size_t b = static_cast<size_t>(f), column = static_cast<size_t>(stage_.ancestor(last, f)) * n_;
+    });
+    for (size_t b = 0; b < path_.size(); ++b) {
       const double y_depth = H(0, 0) * by_depth_[b] + H(0, 1) * by_slip_[b];
       const double y_slip = H(1, 0) * by_depth_[b] + H(1, 1) * by_slip_[b], y_side = side * by_side_[b];
-      for (int e = 0; e <= f; ++e) {
-        const size_t a = static_cast<size_t>(e);
-        hessian_[column + static_cast<size_t>(stage_.ancestor(last, e))] +=
+      for (size_t a = b; a < path_.size(); ++a)
+        hessian_[std::max(path_[a], path_[b]) * n_ + std::min(path_[a], path_[b])] +=
             by_depth_[a] * y_depth + by_slip_[a] * y_slip + by_side_[a] * y_side;
-      }
     }
   }
 }

@@ -68,6 +68,7 @@ class FrictionSolver final : public ModelLaneHost {
   } from_;
   std::vector<double> trial_, step_, scale_;
   std::vector<double> hessian_, shift_, shifted_;  // upper triangles, column-major
+  std::vector<size_t> path_;  // the coordinates that move a point, and by each of them its depth and where it slips
   std::vector<double> by_depth_, by_slip_, by_side_;
   TreeCholesky cholesky_;
   bool energy_ = false;  // else GE

@@ -26,8 +26,10 @@ class LaneBuffer {
 
 // A model, its ground and the options of a step, as the lanes see them.
 struct LaneJoint {
-  int q_index, v_index, nv;
-  bool ball, limited;
+  int q_index, v_index,
+      nv;  // of a follower those of its master, whose position times `multiplier` plus `offset` it has
+  bool follows, ball, limited;
+  double multiplier, offset;
   double armature, damping, effort;        // as Joint
   double lower, upper, stiffness, margin;  // of its stops
 };

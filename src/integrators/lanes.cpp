@@ -50,11 +50,14 @@ std::unique_ptr<LaneMachine> make_lanes(int lanes, const LaneSetup& setup) {
 LaneSetup make_lane_setup(const Model& model, const World& world) {
   LaneSetup setup{};
   setup.tree = &tree_of(model);
-  for (const Joint& joint : model.joints()) {
+  for (size_t j = 0; j < model.joints().size(); ++j) {
+    const Joint& joint = model.joints()[j];
+    const Node& node = setup.tree->nodes[j];
     const JointLimits& l = joint.limits;
-    setup.joints.push_back({joint.q_index, joint.v_index, velocity_count(joint.type), joint.type == JointType::ball,
-                            std::isfinite(l.lower) || std::isfinite(l.upper), joint.armature, joint.damping,
-                            joint.effort, l.lower, l.upper, l.stiffness, l.margin});
+    setup.joints.push_back({joint.q_index, joint.v_index, velocity_count(joint.type), node.follows,
+                            joint.type == JointType::ball, std::isfinite(l.lower) || std::isfinite(l.upper),
+                            node.multiplier, node.offset, joint.armature, joint.damping, joint.effort, l.lower, l.upper,
+                            l.stiffness, l.margin});
   }
   const Pairs pairs(model, world);
   for (int pair = 0; pair < pairs.count(); ++pair) {

@@ -12,15 +12,36 @@ void ResidualScale::measure(const Tree& tree, Discretisation& stage) {
   for (const V3<double>& p : stage.trial().p) reach = std::max(reach, dot(p, p));
   reach = std::sqrt(reach);
   const std::vector<SecondMoment<double>>& composite = stage.composite();
-  for (int a = 0; a < tree.nv; ++a) {
-    const size_t ia = static_cast<size_t>(a);
-    const SecondMoment<double>& sigma = composite[static_cast<size_t>(tree.dof_node[ia])];
-    const Twist<double>& xi = stage.trial().xi[ia];
-    mass_diagonal(a) = dot(xi, sigma * xi) + tree.armature[ia];
-    // Every pose entry is off by eps * (1 + reach), so a subtree sum by k eps times the masses and lever arms below.
-    const double lever = std::sqrt(dot(xi.w, xi.w) * sigma.m * trace(sigma.A)) + std::sqrt(dot(xi.v, xi.v)) * sigma.m;
-    rounding(a) = std::numeric_limits<double>::epsilon() * (1 + reach) * lever / (h * h * mass_diagonal(a));
+  const std::vector<Twist<double>>& twists = stage.trial().xi;
+  const auto sigma_of = [&](size_t dof) -> const SecondMoment<double>& {
+    return composite[static_cast<size_t>(tree.dof_node[dof])];
+  };
+  // Every pose entry is off by eps * (1 + reach), so a subtree sum by k eps times the masses and lever arms below.
+  const auto lever = [&](const Twist<double>& xi, const SecondMoment<double>& sigma) {
+    return std::sqrt(dot(xi.w, xi.w) * sigma.m * trace(sigma.A)) + std::sqrt(dot(xi.v, xi.v)) * sigma.m;
+  };
+  const double far = std::numeric_limits<double>::epsilon() * (1 + reach);
+  if (!tree.has_followers()) {
+    for (int a = 0; a < tree.nv; ++a) {
+      const size_t ia = static_cast<size_t>(a);
+      const SecondMoment<double>& sigma = sigma_of(ia);
+      const Twist<double>& xi = twists[ia];
+      mass_diagonal(a) = dot(xi, sigma * xi) + tree.armature[ia];
+      rounding(a) = far * lever(xi, sigma) / (h * h * mass_diagonal(a));
+    }
+    return;
   }
+  mass_diagonal = Eigen::Map<const Eigen::VectorXd>(tree.armature.data(), tree.nv);
+  rounding.setZero();
+  for (size_t a = 0; a < twists.size(); ++a) {
+    mass_diagonal(tree.coordinate[a]) += dot(twists[a], sigma_of(a) * twists[a]);
+    rounding(tree.coordinate[a]) += lever(twists[a], sigma_of(a));
+  }
+  for (const Tree::SharedPair& pair : tree.shared) {
+    const size_t above = static_cast<size_t>(pair.above), below = static_cast<size_t>(pair.below);
+    mass_diagonal(tree.coordinate[below]) += 2 * dot(twists[above], sigma_of(below) * twists[below]);
+  }
+  rounding = (far / (h * h)) * rounding.cwiseQuotient(mass_diagonal);
 }
 
 void ResidualScale::add_joints(const Eigen::MatrixXd& joint_hessian) {

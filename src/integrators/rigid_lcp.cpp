@@ -56,9 +56,9 @@ void RigidLcp::assemble() {
   auto J = c.J(nv), Y = c.Y(nv);
   J.setZero();
   for (const Slot& slot : c.slots)
-    ws_.pairs.for_dofs(slot.pair, [&](size_t dof) {
-      const Eigen::Index a = static_cast<Eigen::Index>(dof);
-      const V3<double> v = velocity_at(kin_.xi[dof], slot.x);
+    ws_.pairs.for_coordinates(slot.pair, kin_, [&](size_t coordinate, const Twist<double>& xi) {
+      const Eigen::Index a = static_cast<Eigen::Index>(coordinate);
+      const V3<double> v = velocity_at(xi, slot.x);
       J(a, slot.column) = dot(slot.n, v);
       for (int k = 0; k < slot.tangents; ++k) J(a, slot.column + 1 + k) = dot(slot.tangent[k], v);
     });

@@ -7,6 +7,7 @@ namespace scree {
 
 void position_rate(const Tree& tree, const double* q, const double* v, double* rate) {
   for (const Node& node : tree.nodes) {
+    if (node.follows) continue;
     const double *qi = q + node.q_index, *vi = v + node.v_index;
     double* ri = rate + node.q_index;
     const bool chart = has_chart(node);

@@ -4,7 +4,8 @@
 //   R(delta) = dI/ddelta + joint forces - sum J^T f = 0
 //
 // The twin of PositionBasedStage (dynamics/discretisation.h), whose equations and names it keeps; matrices hold only
-// entries of a dof and its ancestors: entry [k][d] belongs to dof k and its ancestor of depth d.
+// entries of a coordinate and its ancestors: entry [k][d] belongs to coordinate k and its ancestor of depth d in the
+// elimination tree (Tree::parent), which without followers is the tree of the joints.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include "contact/load_rule.h"
 #include "dynamics/newton_euler.h"
 #include "dynamics/position_based.h"
+#include "dynamics/reduction.h"
 #include "integrators/lane_host.h"
 
 namespace scree {
@@ -33,7 +35,7 @@ template <class T> class SmoothStage {
   std::vector<T> kp, kd, torque, target, target_velocity;
   SmoothCoefficients<T> coefficients;
   T substep;  // [s]
-  int n = 0;  // dofs
+  int n = 0;  // coordinates
 
   // --- a step ---
   // Takes poses, rates and loads at q, v of all lanes. Lanes in the middle of a step find what they had.
@@ -100,6 +102,15 @@ template <class T> class SmoothStage {
   void solve_mass(T* x) const;
   If find_rates();
   void joint_forces(LaneHost& host);
+  void follower_forces(const LaneJoint& joint, bool energy);
+  void add_up_masses();
+  void add_up_jacobian();
+  void add_up_symmetric(const std::vector<T>& by_dof, std::vector<T>& out) const;
+  static void find_paths(const std::vector<int>& parents, int n, int* depth, int* path);
+  // The lever of residual.cpp, by |x| + |y| <= sqrt(2 (x^2 + y^2)).
+  static T lever_of(const Twist<T>& xi, const SecondMoment<T>& sigma) {
+    return sqrt(T(2) * sigma.m * (dot(xi.w, xi.w) * trace(sigma.A) + dot(xi.v, xi.v) * sigma.m));
+  }
   void ball_forces(int joint, LaneHost& host);
   void touch_all(LaneHost& host);
   bool rolls(const Touch& t) const;
@@ -141,6 +152,11 @@ template <class T> class SmoothStage {
   std::vector<WrenchChange<T>> change_;
   std::vector<char> touched_;
   std::vector<int> depth_, path_;
+  Reduction<T> reduction_;
+  int dof_count_ = 0;
+  // Of trees with followers: depths and paths of dofs, matrices by dof, and M_cc and levers of coordinates.
+  std::vector<int> dof_depth_, dof_path_;
+  std::vector<T> dof_row_, dof_column_, dof_gauss_newton_, masses_, levers_;
   std::vector<BallBlock> ball_blocks_;
   LaneBuffer lane_step_, lane_q_;  // of one lane
 };
@@ -158,15 +174,19 @@ SmoothStage<T>::SmoothStage(const LaneSetup& setup)
       touched_(tree_.nodes.size()),
       depth_(static_cast<size_t>(n)),
       path_(static_cast<size_t>(n) * static_cast<size_t>(n)),
+      reduction_(tree_),
+      dof_count_(tree_.dofs),
+      dof_depth_(tree_.has_followers() ? static_cast<size_t>(dof_count_) : 0),
+      dof_path_(dof_depth_.size() * dof_depth_.size()),
       lane_step_(tree_.nv),
       lane_q_(tree_.nq) {
   const size_t bodies = tree_.nodes.size(), dofs = static_cast<size_t>(n), matrix = dofs * dofs;
   const size_t pairs = s_.pairs.size();
   const T zero(0);
   for (std::vector<T>* x :
-       {&v,        &kp,         &kd,        &torque,        &target_velocity,  &residual,       &guess,
-        &rest,     &joint_rest, &coast,     &weights,       &rounding,         &delta_,         &zero_,
-        &bending_, &rates_,     &unwanted_, &mass_inverse_, &joint_curvature_, &inverse_pivot_, &pivot_size_})
+       {&v,          &kp,     &kd,        &torque,        &target_velocity,  &residual,       &guess,      &rest,
+        &joint_rest, &coast,  &weights,   &rounding,      &delta_,           &zero_,          &masses_,    &levers_,
+        &bending_,   &rates_, &unwanted_, &mass_inverse_, &joint_curvature_, &inverse_pivot_, &pivot_size_})
     x->assign(dofs, zero);
   q.assign(static_cast<size_t>(tree_.nq), zero);
   target.assign(static_cast<size_t>(tree_.nq), zero);
@@ -189,20 +209,30 @@ SmoothStage<T>::SmoothStage(const LaneSetup& setup)
   substep = stage_h = T(1);
   value = zero;
   coefficients = {T(1), T(1), zero, zero, T(1), zero};
-  for (int k = 0; k < n; ++k) {
-    const int parent = tree_.dof_parent[static_cast<size_t>(k)];
-    const int d = depth_[static_cast<size_t>(k)] = parent < 0 ? 0 : depth_[static_cast<size_t>(parent)] + 1;
-    for (int e = 0; e < d; ++e) path_[static_cast<size_t>(k * n + e)] = path_[static_cast<size_t>(parent * n + e)];
-    path_[static_cast<size_t>(k * n + d)] = k;
+  find_paths(tree_.parent, n, depth_.data(), path_.data());
+  if (tree_.has_followers()) {
+    const size_t all = static_cast<size_t>(dof_count_);
+    find_paths(tree_.dof_parent, dof_count_, dof_depth_.data(), dof_path_.data());
+    for (std::vector<T>* x : {&dof_row_, &dof_column_, &dof_gauss_newton_}) x->assign(all * all, zero);
   }
   for (const Node& node : tree_.nodes)  // unit quaternions, so that idle lanes compute nothing odd
     if (has_chart(node)) q[static_cast<size_t>(node.q_index + node.nv - 3)] = T(1);
 }
 
-template <class T> Twist<T> SmoothStage<T>::twist_of(const Kinematics<T>& kin, size_t node, const T* by_dof) const {
+// path[k n + d]: the ancestor of k of depth d, k itself the last.
+template <class T> void SmoothStage<T>::find_paths(const std::vector<int>& parents, int n, int* depth, int* path) {
+  for (int k = 0; k < n; ++k) {
+    const int parent = parents[static_cast<size_t>(k)];
+    const int d = depth[k] = parent < 0 ? 0 : depth[parent] + 1;
+    for (int e = 0; e < d; ++e) path[k * n + e] = path[parent * n + e];
+    path[k * n + d] = k;
+  }
+}
+
+template <class T> Twist<T> SmoothStage<T>::twist_of(const Kinematics<T>& kin, size_t node, const T* rates) const {
   Twist<T> V = {{T(0), T(0), T(0)}, {T(0), T(0), T(0)}};
   for (int a = tree_.last_dof[node]; a >= 0; a = tree_.dof_parent[static_cast<size_t>(a)])
-    V += by_dof[a] * kin.xi[static_cast<size_t>(a)];
+    V += rates[tree_.coordinate[static_cast<size_t>(a)]] * kin.xi[static_cast<size_t>(a)];
   return V;
 }
 
@@ -214,7 +244,8 @@ template <class T> void SmoothStage<T>::start(LaneHost& host) {
   const auto lift = [](const V3<double>& a) { return V3<T>{T(a.x), T(a.y), T(a.z)}; };
   const T* q0 = q.data() + root.q_index;
   V3<T> offset = {T(0), T(0), T(0)};
-  if (root.motion == JointMotion::translate) offset = q0[0] * lift(root.axis);
+  if (root.motion == JointMotion::translate)
+    offset = (root.follows ? T(root.multiplier) * q0[0] + T(root.offset) : q0[0]) * lift(root.axis);
   if (root.motion == JointMotion::planar) offset = q0[0] * lift(root.u1) + q0[1] * lift(root.u2);
   if (root.motion == JointMotion::floating) offset = {q0[0], q0[1], q0[2]};
   const M3<T> R = {lift(root.R_PJ.x), lift(root.R_PJ.y), lift(root.R_PJ.z)};
@@ -224,8 +255,8 @@ template <class T> void SmoothStage<T>::start(LaneHost& host) {
     const Node& node = tree_.nodes[i];
     Twist<T> V =
         node.parent >= 0 ? twists_[static_cast<size_t>(node.parent)] : Twist<T>{{T(0), T(0), T(0)}, {T(0), T(0), T(0)}};
-    for (size_t a = static_cast<size_t>(node.v_index); a < static_cast<size_t>(node.v_index + node.nv); ++a)
-      V += v[a] * start_.xi[a];
+    for (int k = 0; k < node.nv; ++k)
+      V += v[static_cast<size_t>(node.v_index + k)] * start_.xi[static_cast<size_t>(node.dof + k)];
     twists_[i] = V;
   }
   for (size_t k = 0; k < s_.pairs.size(); ++k)
@@ -272,7 +303,7 @@ template <class T> void SmoothStage<T>::begin(const If& chosen) {
   }
   if (s_.two_stages) {  // M^-1 C(q_n, v_n)                                                               theory (9.4)
     newton_euler_pass<Depth::forces>(tree_, start_, v.data(), zero_.data(), V3<T>{T(0), T(0), T(0)}, pass_);
-    project_forces(tree_, start_, pass_, bending_.data());
+    reduction_.covector(bending_.data(), [&](T* by_dof) { project_forces(tree_, start_, pass_, by_dof); });
     world_second_moments(tree_, start_, moments_);
     sum_over_subtrees(tree_, moments_);
     have_moments_ = false;
@@ -285,7 +316,7 @@ template <class T> void SmoothStage<T>::begin(const If& chosen) {
       const T nan(std::numeric_limits<double>::quiet_NaN());
       for (T& x : bending_) x = select(held, x, nan);  // the stage fails and says so
       std::copy(bending_.begin(), bending_.end(), rates_.begin());
-      project_forces(tree_, start_, pass_, bending_.data());
+      reduction_.covector(bending_.data(), [&](T* by_dof) { project_forces(tree_, start_, pass_, by_dof); });
       mass_matrix(start_, moments_, false);
       regular = factor_mass();
       solve_mass(bending_.data());
@@ -317,7 +348,7 @@ template <class T> void SmoothStage<T>::set_targets(const If& chosen) {
 // The rates of delta with the momentum of the field (T - T_rest)/h at the trial pose.                     theory (9.5)
 template <class T> Condition<T> SmoothStage<T>::find_rates() {
   accumulate(tree_, trial_, motion_);
-  gradient(tree_, trial_, motion_, rates_.data());
+  reduction_.covector(rates_.data(), [&](T* by_dof) { gradient(tree_, trial_, motion_, by_dof); });
   for (size_t a = 0; a < v.size(); ++a)
     rates_[a] = stage_h * rates_[a] + T(tree_.armature[a]) * (delta_[a] - joint_rest[a]) / stage_h;
   second_moments();
@@ -344,7 +375,8 @@ template <class T> Condition<T> SmoothStage<T>::begin_second(const If& chosen) {
     scale_[at] = select(chosen & bears, second_stage_scale(theta), scale_[at]);
     const Wrench<T> w = {(T(1) - theta) * cross(t.x, t.force.f), (T(1) - theta) * t.force.f};
     for (int a = tree_.last_dof[node]; a >= 0; a = tree_.dof_parent[static_cast<size_t>(a)])
-      unwanted_[static_cast<size_t>(a)] += dot(trial_.xi[static_cast<size_t>(a)], w);
+      unwanted_[static_cast<size_t>(tree_.coordinate[static_cast<size_t>(a)])] +=
+          dot(trial_.xi[static_cast<size_t>(a)], w);
   }
   if (!touches_.empty()) solve_mass(unwanted_.data());
   for (size_t i = 0; i < tree_.nodes.size(); ++i) {
@@ -420,7 +452,7 @@ template <class T> void SmoothStage<T>::evaluate(const T* delta, LaneHost& host)
   }
   sum_over_subtrees(tree_, inertia_.moment);
   sum_over_subtrees(tree_, inertia_.force);
-  gradient(tree_, trial_, inertia_, residual.data());
+  reduction_.covector(residual.data(), [&](T* by_dof) { gradient(tree_, trial_, inertia_, by_dof); });
   joint_forces(host);
 }
 
@@ -431,6 +463,24 @@ template <class T> void SmoothStage<T>::second_moments() {
   have_moments_ = true;
 }
 
+// M_cc without rotors and the levers of every coordinate.
+template <class T> void SmoothStage<T>::add_up_masses() {
+  for (size_t c = 0; c < v.size(); ++c) masses_[c] = levers_[c] = T(0);
+  const auto sigma_of = [&](int dof) -> const SecondMoment<T>& {
+    return moments_[static_cast<size_t>(tree_.dof_node[static_cast<size_t>(dof)])];
+  };
+  for (int a = 0; a < dof_count_; ++a) {
+    const size_t c = static_cast<size_t>(tree_.coordinate[static_cast<size_t>(a)]);
+    const Twist<T>& xi = trial_.xi[static_cast<size_t>(a)];
+    masses_[c] += dot(xi, sigma_of(a) * xi);
+    levers_[c] += lever_of(xi, sigma_of(a));
+  }
+  for (const Tree::SharedPair& pair : tree_.shared)
+    masses_[static_cast<size_t>(tree_.coordinate[static_cast<size_t>(pair.below)])] +=
+        T(2) * dot(trial_.xi[static_cast<size_t>(pair.above)],
+                   sigma_of(pair.below) * trial_.xi[static_cast<size_t>(pair.below)]);
+}
+
 // As set_residual_scale (residual.cpp).                                                                   theory (4.6)
 template <class T> void SmoothStage<T>::scale(const If& chosen) {
   second_moments();
@@ -438,12 +488,18 @@ template <class T> void SmoothStage<T>::scale(const If& chosen) {
   for (const V3<T>& p : trial_.p) reach = larger(reach, dot(p, p));
   const T far = (T(1) + sqrt(reach)) * inertia_.weight;
   const T eps(std::numeric_limits<double>::epsilon());
+  const bool shared = tree_.has_followers();
+  if (shared) add_up_masses();
   for (size_t a = 0; a < v.size(); ++a) {
-    const SecondMoment<T>& sigma = moments_[static_cast<size_t>(tree_.dof_node[a])];
-    const Twist<T>& xi = trial_.xi[a];
-    const T mass = dot(xi, sigma * xi) + T(tree_.armature[a]);
-    // The lever of residual.cpp, by |x| + |y| <= sqrt(2 (x^2 + y^2)).
-    const T lever = sqrt(T(2) * sigma.m * (dot(xi.w, xi.w) * trace(sigma.A) + dot(xi.v, xi.v) * sigma.m));
+    T mass, lever;
+    if (shared) {
+      mass = masses_[a] + T(tree_.armature[a]), lever = levers_[a];
+    } else {
+      const SecondMoment<T>& sigma = moments_[static_cast<size_t>(tree_.dof_node[a])];
+      const Twist<T>& xi = trial_.xi[a];
+      mass = dot(xi, sigma * xi) + T(tree_.armature[a]);
+      lever = lever_of(xi, sigma);
+    }
     const T weight = T(1) / mass;
     const T loose = eps * weight * (far * lever + joint_curvature_[a]);
     weights[a] = select(chosen, weight, weights[a]);

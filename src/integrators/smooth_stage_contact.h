@@ -111,8 +111,7 @@ template <class T> T SmoothStage<T>::step_limit(const T* step) {
     const Node& node = tree_.nodes[i];
     Twist<T> V = node.parent >= 0 ? step_twists_[static_cast<size_t>(node.parent)]
                                   : Twist<T>{{zero, zero, zero}, {zero, zero, zero}};
-    for (size_t a = static_cast<size_t>(node.v_index); a < static_cast<size_t>(node.v_index + node.nv); ++a)
-      V += step[a] * trial_.xi[a];
+    for (int k = 0; k < node.nv; ++k) V += step[node.v_index + k] * trial_.xi[static_cast<size_t>(node.dof + k)];
     step_twists_[i] = V;
   }
   for (size_t k = 0; k < s_.pairs.size(); ++k) {

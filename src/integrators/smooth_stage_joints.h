@@ -12,6 +12,7 @@ template <class T> void SmoothStage<T>::joint_forces(LaneHost& host) {
   const bool energy = s_.law.friction == FrictionLaw::energy;  // else R is no gradient, and no one asks for `value`
   for (size_t j = 0; j < s_.joints.size(); ++j) {
     const LaneJoint& joint = s_.joints[j];
+    if (joint.follows) continue;
     for (int k = joint.v_index; k < joint.v_index + joint.nv; ++k) {
       const size_t a = static_cast<size_t>(k);
       joint_curvature_[a] = zero;
@@ -34,6 +35,23 @@ template <class T> void SmoothStage<T>::joint_forces(LaneHost& host) {
     joint_curvature_[a] += pd.curvature + limit.curvature;
     if (energy) value += select(stiff > zero, pd.value, u * delta_[a]) + limit.value;
   }
+  if (!tree_.has_followers()) return;
+  for (const LaneJoint& joint : s_.joints)  // after all masters, which set joint_curvature_
+    if (joint.follows) follower_forces(joint, energy);
+}
+
+// As JointForces::add_follower.                                                                           theory (1.13)
+template <class T> void SmoothStage<T>::follower_forces(const LaneJoint& joint, bool energy) {
+  const T by_h = T(1) / stage_h, zero(0), half(0.5), m(joint.multiplier);
+  const size_t a = static_cast<size_t>(joint.v_index), k = static_cast<size_t>(joint.q_index);
+  const T inertia = T(joint.armature) * by_h * by_h, viscous = T(joint.damping) * by_h;
+  const T moved = m * (delta_[a] - joint_rest[a]), ahead = moved - stage_h * m * coast[a];
+  const T x = m * (q[k] + delta_[a]) + T(joint.offset);
+  Potential<T> limit = {zero, zero, zero};
+  if (joint.limited) limit = stops<T>(x, T(joint.lower), T(joint.upper), T(joint.stiffness), T(joint.margin));
+  residual[a] += m * (inertia * ahead + viscous * moved + limit.slope);
+  joint_curvature_[a] += m * m * (inertia + viscous + limit.curvature);
+  if (energy) value += half * inertia * ahead * ahead + half * viscous * moved * moved + limit.value;
 }
 
 // Lane by lane: quaternions and logarithms.

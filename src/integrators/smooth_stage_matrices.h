@@ -34,21 +34,28 @@ template <class T> void SmoothStage<T>::jacobian() {
       assign(change_[to], change_[i]);
     touched_[to] = 1;
   }
+  // By dof: without followers these are the coordinates.
+  const bool shared = tree_.has_followers();
+  T *const by_row = shared ? dof_row_.data() : row.data(), *const by_column =
+                                                               shared ? dof_column_.data() : column.data();
+  T* const gauss_newton = shared ? dof_gauss_newton_.data() : gauss_newton_.data();
+  const int *const depths = shared ? dof_depth_.data() : depth_.data(), *const paths =
+                                                                            shared ? dof_path_.data() : path_.data();
+  const int count = dof_count_;
   for (size_t i = 0; i < tree_.nodes.size(); ++i) {
     const Node& node = tree_.nodes[i];
     const M3<T>& A = inertia_.moment[i];
     const T trace_A = trace(A);
     const auto bend = [&](const Twist<T>& xi) { return A * xi.w - trace_A * xi.w - cross(inertia_.force[i], xi.v); };
-    for (int b = node.v_index; b < node.v_index + node.nv; ++b) {
+    for (int b = node.dof; b < node.dof + node.nv; ++b) {
       const Twist<T>& xi = trial_.xi[static_cast<size_t>(b)];
       Wrench<T> y = moments_[i] * xi;
       y = {inertia_.weight * y.m, inertia_.weight * y.f};
-      T *to_row = row_of(b), *to_column = column_of(b);
-      const int* path = path_.data() + b * n;
-      const int d = depth_[static_cast<size_t>(b)];
+      T *to_row = by_row + b * count, *to_column = by_column + b * count;
+      const int* path = paths + b * count;
+      const int d = depths[b];
       if (want_gauss_newton)
-        for (int e = 0; e <= d; ++e)
-          gauss_newton_[static_cast<size_t>(b * n + e)] = dot(trial_.xi[static_cast<size_t>(path[e])], y);
+        for (int e = 0; e <= d; ++e) gauss_newton[b * count + e] = dot(trial_.xi[static_cast<size_t>(path[e])], y);
       y.m += bend(xi);
       if (touched_[i]) {
         const Wrench<T> up = change_[i] * xi, low = transpose_times(change_[i], xi);
@@ -61,10 +68,10 @@ template <class T> void SmoothStage<T>::jacobian() {
       } else {
         for (int e = 0; e <= d; ++e) to_column[e] = to_row[e] = dot(trial_.xi[static_cast<size_t>(path[e])], y);
       }
-      to_row[d] = to_column[d] = to_row[d] + joint_curvature_[static_cast<size_t>(b)];
+      if (!shared) to_row[d] = to_column[d] = to_row[d] + joint_curvature_[static_cast<size_t>(b)];
     }
     if (!has_chart(node)) continue;  // two dofs of one chart                                              theory (3.7)
-    const int first = node.v_index + node.nv - 3;
+    const int first = node.dof + node.nv - 3;
     const M3<T> by_chart = chart_bending(trial_, i, wrench_of(A, inertia_.force[i]));
     const V3<T>* const columns[] = {&by_chart.x, &by_chart.y, &by_chart.z};
     for (int ka = 0; ka < 3; ++ka) {
@@ -72,17 +79,19 @@ template <class T> void SmoothStage<T>::jacobian() {
       const V3<T> bend_a = bend(xi_a);
       const T chart[] = {columns[ka]->x, columns[ka]->y, columns[ka]->z};
       for (int kb = ka; kb < 3; ++kb) {
-        const int d = depth_[static_cast<size_t>(first + ka)];
+        const int d = depths[first + ka];
         T more = chart[kb];
         if (kb > ka) {
           const Twist<T>& xi_b = trial_.xi[static_cast<size_t>(first + kb)];
           more = more + dot(xi_b.w, bend_a) - dot(xi_a.w, bend(xi_b));
         }
-        row_of(first + kb)[d] += more;
-        column_of(first + kb)[d] = kb > ka ? column_of(first + kb)[d] + more : row_of(first + kb)[d];
+        T &to_row = by_row[(first + kb) * count + d], &to_column = by_column[(first + kb) * count + d];
+        to_row += more;
+        to_column = kb > ka ? to_column + more : to_row;
       }
     }
   }
+  if (shared) add_up_jacobian();
   for (size_t j = 0; j < s_.joints.size(); ++j) {
     if (!s_.joints[j].ball) continue;
     const int first = s_.joints[j].v_index;
@@ -95,6 +104,51 @@ template <class T> void SmoothStage<T>::jacobian() {
       }
   }
   for (int k = 0; k < n; ++k) pivot_size_[static_cast<size_t>(k)] = row_of(k)[depth_[static_cast<size_t>(k)]];
+}
+
+// From dofs to coordinates, and the curvature of joint forces. Entry [b][d] of rows is J_ba, of columns
+// J_ab.                                                                                                   theory (1.11)
+template <class T> void SmoothStage<T>::add_up_jacobian() {
+  for (size_t k = 0; k < row.size(); ++k) row[k] = column[k] = T(0);
+  for (int b = 0; b < dof_count_; ++b) {
+    const int c_b = tree_.coordinate[static_cast<size_t>(b)];
+    for (int e = 0; e <= dof_depth_[static_cast<size_t>(b)]; ++e) {
+      const size_t from = static_cast<size_t>(b * dof_count_ + e);
+      const int a = dof_path_[from], c_a = tree_.coordinate[static_cast<size_t>(a)];
+      if (c_a == c_b) {
+        T& to = row_of(c_b)[depth(c_b)];
+        to += dof_row_[from];
+        if (a != b) to += dof_column_[from];
+      } else if (c_a < c_b) {
+        row_of(c_b)[depth(c_a)] += dof_row_[from];
+        column_of(c_b)[depth(c_a)] += dof_column_[from];
+      } else {
+        row_of(c_a)[depth(c_b)] += dof_column_[from];
+        column_of(c_a)[depth(c_b)] += dof_row_[from];
+      }
+    }
+  }
+  for (int c = 0; c < n; ++c) {
+    T& diagonal = row_of(c)[depth(c)];
+    diagonal += joint_curvature_[static_cast<size_t>(c)];
+    column_of(c)[depth(c)] = diagonal;
+  }
+  if (want_gauss_newton) add_up_symmetric(dof_gauss_newton_, gauss_newton_);
+}
+
+template <class T> void SmoothStage<T>::add_up_symmetric(const std::vector<T>& by_dof, std::vector<T>& out) const {
+  for (size_t k = 0; k < out.size(); ++k) out[k] = T(0);
+  for (int b = 0; b < dof_count_; ++b) {
+    const int c_b = tree_.coordinate[static_cast<size_t>(b)];
+    for (int e = 0; e <= dof_depth_[static_cast<size_t>(b)]; ++e) {
+      const size_t from = static_cast<size_t>(b * dof_count_ + e);
+      const int a = dof_path_[from], c_a = tree_.coordinate[static_cast<size_t>(a)];
+      const int high = c_a > c_b ? c_a : c_b, low = c_a > c_b ? c_b : c_a;
+      T& to = out[static_cast<size_t>(high * n + depth(low))];
+      to += by_dof[from];
+      if (a != b && c_a == c_b) to += by_dof[from];
+    }
+  }
 }
 
 template <class T> void SmoothStage<T>::dense_jacobian(int l, double* out) const {
@@ -149,6 +203,22 @@ template <class T> void SmoothStage<T>::solve(T* x) const {
 // The mass matrix, theory (6.4), and its factors L^T D L.
 template <class T>
 void SmoothStage<T>::mass_matrix(const Kinematics<T>& kin, const std::vector<SecondMoment<T>>& sigma, bool rotors) {
+  if (tree_.has_followers()) {
+    for (int b = 0; b < dof_count_; ++b) {
+      const size_t ib = static_cast<size_t>(b);
+      const Wrench<T> y = sigma[static_cast<size_t>(tree_.dof_node[ib])] * kin.xi[ib];
+      const int* path = dof_path_.data() + b * dof_count_;
+      for (int e = 0; e <= dof_depth_[ib]; ++e)
+        dof_row_[static_cast<size_t>(b * dof_count_ + e)] = dot(kin.xi[static_cast<size_t>(path[e])], y);
+    }
+    add_up_symmetric(dof_row_, mass_);
+    for (int c = 0; c < n; ++c) {
+      T& diagonal = mass_[static_cast<size_t>(c * n + depth(c))];
+      if (rotors) diagonal += T(tree_.armature[static_cast<size_t>(c)]);
+      pivot_size_[static_cast<size_t>(c)] = diagonal;
+    }
+    return;
+  }
   for (int b = 0; b < n; ++b) {
     const size_t ib = static_cast<size_t>(b);
     const Wrench<T> y = sigma[static_cast<size_t>(tree_.dof_node[ib])] * kin.xi[ib];

@@ -17,9 +17,11 @@ const World& validated(const World& world, const Model& model) {
 }
 
 template <class Visit> void for_pairs_of_joints(const Model& model, Visit visit) {  // upper triangle
-  for (const Joint& joint : model.joints())
+  for (const Joint& joint : model.joints()) {
+    if (joint.mimic) continue;
     for (int b = joint.v_index; b < joint.v_index + velocity_count(joint.type); ++b)
       for (int a = joint.v_index; a <= b; ++a) visit(a, b);
+  }
 }
 
 }  // namespace
@@ -44,9 +46,9 @@ StepWorkspace::Impl::Impl(const Model& m, const World& w)
       gauss_newton(jacobian),
       joint_hessian(jacobian),
       residual_scale{delta, delta},
-      cholesky(tree_of(m).dof_parent),
+      cholesky(tree_of(m).parent),
       lu(m.nv()),
-      tree_lu(tree_of(m).dof_parent),
+      tree_lu(tree_of(m).parent),
       rk4{Eigen::VectorXd(m.nq()), Eigen::VectorXd(m.nv()), Eigen::MatrixXd(m.nq(), 4), Eigen::MatrixXd(m.nv(), 4)},
       linearised{std::vector<int>(static_cast<size_t>(m.nv()), 0), Eigen::VectorXd::Zero(m.nv())},
       nmdp2{Eigen::VectorXd(m.nv()), std::vector<BodyRate>(tree_of(m).nodes.size()), {}},

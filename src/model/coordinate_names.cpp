@@ -31,6 +31,7 @@ Names velocity_parts(const Joint& joint) {
 Names names_of(const Model& model, Names (*parts_of)(const Joint&)) {
   Names names;
   for (const Joint& joint : model.joints()) {
+    if (joint.mimic) continue;
     if (velocity_count(joint.type) == 1) names.push_back(joint.name);
     for (const std::string& part : parts_of(joint)) names.push_back(joint.name + "." + part);
   }
@@ -45,6 +46,7 @@ std::vector<std::string> velocity_names(const Model& model) { return names_of(mo
 std::vector<std::string> position_units(const Model& model) {
   Names units;
   for (const Joint& joint : model.joints()) {
+    if (joint.mimic) continue;
     const Names more = joint.type == JointType::planar     ? Names{"m", "m", "rad"}
                        : joint.type == JointType::ball     ? Names(4, "1")
                        : joint.type == JointType::floating ? Names{"m", "m", "m", "1", "1", "1", "1"}
@@ -58,6 +60,7 @@ std::vector<std::string> position_units(const Model& model) {
 std::vector<std::string> velocity_units(const Model& model) {
   Names units;
   for (const Joint& joint : model.joints()) {
+    if (joint.mimic) continue;
     const Names more = joint.type == JointType::planar     ? Names{"m/s", "m/s", "rad/s"}
                        : joint.type == JointType::ball     ? Names(3, "rad/s")
                        : joint.type == JointType::floating ? Names{"m/s", "m/s", "m/s", "rad/s", "rad/s", "rad/s"}

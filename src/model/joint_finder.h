@@ -17,6 +17,12 @@ class JointFinder {
     const auto found = joints_.find(name);
     return found != joints_.end() ? *found->second : model_.joint(model_.find_joint(name));  // which throws
   }
+  // What to tell those who set the position, target or gains of a joint that has none of its own.
+  std::string who_leads(const Joint& follower) const {
+    const Joint* master = &follower;
+    while (master->mimic) master = &find(master->mimic->joint);
+    return "follows joint " + master->name + ", expected " + master->name + " in its place";
+  }
 
  private:
   const Model& model_;

@@ -225,6 +225,10 @@ void check_limits(const std::string& place, const Joint& joint) {
   check_positive(place, "limit margin", l.margin);
 }
 
+bool can_couple(JointType type) {
+  return type == JointType::revolute || type == JointType::continuous || type == JointType::prismatic;
+}
+
 void check_joint(Joint& joint) {
   const std::string place = "joint " + joint.name;
   check_pose(place, joint.X_PJ);
@@ -243,6 +247,14 @@ void check_joint(Joint& joint) {
   check_bound(place, "effort", joint.effort);
   check_bound(place, "velocity limit", joint.velocity_limit);
   if (joint.type == JointType::ball && std::isfinite(joint.effort)) fail(place, "a ball joint takes no effort bound");
+  if (joint.mimic) {
+    if (!can_couple(joint.type))
+      fail(place, fmt::format("a {} joint cannot follow another, expected revolute, continuous or prismatic",
+                              joint_type_name(joint.type)));
+    check_number(place, "mimic multiplier", joint.mimic->multiplier);
+    if (joint.mimic->multiplier == 0) fail(place, "mimic multiplier is 0, expected the rate by which it follows");
+    check_number(place, "mimic offset", joint.mimic->offset);
+  }
   const bool base = joint.type == JointType::planar || joint.type == JointType::floating;
   if (base && (joint.damping > 0 || joint.armature > 0))
     fail(place, fmt::format("a {} joint takes no damping or armature: its dofs have different units",
@@ -281,6 +293,59 @@ void check_shape(const std::string& place, const Shape& shape) {
         if (corner < 0 || corner >= count)
           fail(place, fmt::format("mesh triangle names vertex {}, expected 0 to {}", corner, count - 1));
   }
+}
+
+// What every joint follows in the end. `all`: the type of every joint of the input by its name, of those that merged
+// away, too.                                                                                              theory (1.10)
+std::vector<Coupling> resolve_couplings(const std::vector<Joint>& joints,
+                                        const std::unordered_map<std::string, JointType>& all) {
+  std::vector<Coupling> couplings(joints.size());
+  std::unordered_map<std::string, size_t> index;
+  for (size_t i = 0; i < joints.size(); ++i) index[joints[i].name] = i;
+  const auto place = [&](size_t i) { return "joint " + joints[i].name; };
+  const auto next = [&](size_t i) {
+    const std::string& name = joints[i].mimic->joint;
+    const auto type = all.find(name);
+    if (type == all.end()) {
+      std::vector<std::string> known;
+      for (const Joint& joint : joints)
+        if (can_couple(joint.type) && joint.name != joints[i].name) known.push_back(joint.name);
+      fail(place(i), fmt::format("follows joint \"{}\", which does not exist{}", name, suggestion(name, known)));
+    }
+    if (!can_couple(type->second))
+      fail(place(i), fmt::format("follows {} joint {}, expected a revolute, continuous or prismatic one",
+                                 joint_type_name(type->second), name));
+    return index.at(name);
+  };
+  // 0: not seen, 1: on the way at hand, 2: done.
+  std::vector<char> seen(joints.size(), 0);
+  for (size_t i = 0; i < joints.size(); ++i) {
+    std::vector<size_t> way;
+    size_t at = i;
+    for (; joints[at].mimic && seen[at] == 0; at = next(at)) {
+      seen[at] = 1;
+      way.push_back(at);
+    }
+    if (joints[at].mimic && seen[at] == 1)
+      fail(place(i), "follows itself: " + joints[way.back()].name + " follows " + joints[at].name);
+    for (; !way.empty(); way.pop_back()) {
+      const size_t k = way.back();
+      const Mimic& mimic = *joints[k].mimic;
+      const size_t direct = index.at(mimic.joint);
+      const Coupling& above = couplings[direct];
+      couplings[k] = {above.master >= 0 ? above.master : static_cast<int>(direct), mimic.multiplier * above.multiplier,
+                      mimic.multiplier * above.offset + mimic.offset};
+      seen[k] = 2;
+      const double size = std::abs(couplings[k].multiplier);
+      if (!(size >= 1 / kLargest && size <= kLargest) || !(std::abs(couplings[k].offset) <= kLargest))
+        fail(place(k),
+             fmt::format("follows joint {} as {} q + {}, expected a multiplier in [{:g}, {:g}] either way and "
+                         "an offset of at most that size",
+                         joints[static_cast<size_t>(couplings[k].master)].name, couplings[k].multiplier,
+                         couplings[k].offset, 1 / kLargest, kLargest));
+    }
+  }
+  return couplings;
 }
 
 void check_name(const std::string& kind, const std::string& name, std::unordered_set<std::string>& seen) {
@@ -384,8 +449,10 @@ Model ModelBuilder::build() const {
     body.parent = parent.body;
     joint.q_index = model.nq_;
     joint.v_index = model.nv_;
-    model.nq_ += position_count(joint.type);
-    model.nv_ += velocity_count(joint.type);
+    if (!joint.mimic) {
+      model.nq_ += position_count(joint.type);
+      model.nv_ += velocity_count(joint.type);
+    }
     placement[body.name] = {BodyIndex(static_cast<int>(model.bodies_.size())), Pose{}};
     model.bodies_.push_back(std::move(body));
     model.joints_.push_back(std::move(joint));
@@ -394,6 +461,16 @@ Model ModelBuilder::build() const {
     for (const Entry& e : entries_)
       if (!placement.contains(e.body.name))
         fail("link " + e.body.name, "is its own ancestor, expected a tree (cycle through joint " + e.joint.name + ")");
+  }
+
+  std::unordered_map<std::string, JointType> types;
+  for (const Entry& e : entries_) types[e.joint.name] = e.joint.type;
+  const std::vector<Coupling> couplings = resolve_couplings(model.joints_, types);
+  for (size_t i = 0; i < couplings.size(); ++i) {
+    if (couplings[i].master < 0) continue;
+    const Joint& master = model.joints_[static_cast<size_t>(couplings[i].master)];
+    model.joints_[i].q_index = master.q_index;
+    model.joints_[i].v_index = master.v_index;
   }
 
   const auto place_on = [&](const std::string& link, const std::string& what) -> const Placement& {
@@ -429,20 +506,26 @@ Model ModelBuilder::build() const {
   std::ranges::stable_sort(model.shapes_, {}, &Shape::body);
   std::ranges::stable_sort(model.contact_points_, {}, &ContactPoint::body);
 
-  // A dof with nothing to move has no equation of motion.
+  // A coordinate with nothing to move has no equation of motion.
   std::vector<double> moved(model.bodies_.size());
+  std::vector<bool> resists(static_cast<size_t>(model.nv_));
   for (size_t i = model.bodies_.size(); i-- > 0;) {
     moved[i] += model.bodies_[i].mass;
     if (const BodyIndex parent = model.bodies_[i].parent; parent.valid())
       moved[static_cast<size_t>(parent.value())] += moved[i];
     const Joint& joint = model.joints_[i];
-    if (joint.type != JointType::fixed && moved[i] == 0 && joint.armature == 0)
+    if (joint.type != JointType::fixed && (moved[i] > 0 || joint.armature > 0))
+      resists[static_cast<size_t>(joint.v_index)] = true;
+  }
+  for (size_t i = model.bodies_.size(); i-- > 0;) {
+    const Joint& joint = model.joints_[i];
+    if (joint.type != JointType::fixed && !resists[static_cast<size_t>(joint.v_index)])
       fail("link " + model.bodies_[i].name,
            fmt::format("mass is 0 and nothing with mass hangs on it, but {} joint {} moves "
                        "it, expected mass > 0 (or armature)",
                        joint_type_name(joint.type), joint.name));
   }
-  model.tree_ = std::make_shared<const Tree>(compile_tree(model.bodies_, model.joints_));
+  model.tree_ = std::make_shared<const Tree>(compile_tree(model.bodies_, model.joints_, couplings));
   return model;
 }
 

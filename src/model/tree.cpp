@@ -1,6 +1,7 @@
 #include "model/tree.h"
 
 #include "math/eigen.h"
+#include "math/elimination.h"
 #include "model/planar.h"
 #include "scree/model.h"
 
@@ -35,6 +36,33 @@ SecondMoment<double> second_moment(const Body& body) {
   return {{Q(0, 0), Q(1, 1), Q(2, 2), Q(0, 1), Q(0, 2), Q(1, 2)}, to_v3(body.mass * body.com), body.mass};
 }
 
+// The coordinates that move a body.
+std::vector<int> coordinates_of(const Tree& tree, size_t node) {
+  std::vector<int> set;
+  for (int a = tree.last_dof[node]; a >= 0; a = tree.dof_parent[static_cast<size_t>(a)])
+    set.push_back(tree.coordinate[static_cast<size_t>(a)]);
+  return set;
+}
+
+// What followers add: which dofs of a path share a coordinate, and the order of elimination.
+void couple(Tree& tree) {
+  std::vector<int> count(static_cast<size_t>(tree.nv));
+  for (const int c : tree.coordinate) ++count[static_cast<size_t>(c)];
+  for (int d = 0; d < tree.dofs; ++d) {
+    const int c = tree.coordinate[static_cast<size_t>(d)];
+    if (count[static_cast<size_t>(c)] == 1) continue;
+    for (int a = tree.dof_parent[static_cast<size_t>(d)]; a >= 0; a = tree.dof_parent[static_cast<size_t>(a)])
+      if (tree.coordinate[static_cast<size_t>(a)] == c) tree.shared.push_back({a, d});
+  }
+  std::vector<bool> has_child(tree.nodes.size());
+  for (const Node& node : tree.nodes)
+    if (node.parent >= 0) has_child[static_cast<size_t>(node.parent)] = true;
+  std::vector<std::vector<int>> paths;
+  for (size_t i = 0; i < tree.nodes.size(); ++i)
+    if (!has_child[i]) paths.push_back(coordinates_of(tree, i));
+  tree.parent = elimination_parents(tree.nv, paths);
+}
+
 }  // namespace
 
 void planar_directions(const Vec3& normal, Vec3& u1, Vec3& u2) {
@@ -48,8 +76,15 @@ void planar_directions(const Vec3& normal, Vec3& u1, Vec3& u2) {
   if (u2(second) < 0) u2 = -u2;
 }
 
-Tree compile_tree(const std::vector<Body>& bodies, const std::vector<Joint>& joints) {
+Tree compile_tree(const std::vector<Body>& bodies, const std::vector<Joint>& joints,
+                  const std::vector<Coupling>& couplings) {
   Tree tree;
+  for (size_t i = 0; i < joints.size(); ++i) {
+    if (couplings[i].master >= 0) continue;
+    tree.nq += position_count(joints[i].type);
+    tree.nv += velocity_count(joints[i].type);
+  }
+  tree.armature.assign(static_cast<size_t>(tree.nv), 0);
   for (size_t i = 0; i < bodies.size(); ++i) {
     const Body& body = bodies[i];
     const Joint& joint = joints[i];
@@ -64,19 +99,24 @@ Tree compile_tree(const std::vector<Body>& bodies, const std::vector<Joint>& joi
       aligned = static_cast<Aligned>(k + 1);
       sign = joint.axis(k);
     }
-    tree.nodes.push_back({body.parent.value(), joint.q_index, joint.v_index, nv, motion_of(joint.type), aligned,
-                          joint.X_PJ.R != Mat3::Identity(), sign, to_v3(joint.axis), to_v3(u1), to_v3(u2),
-                          to_m3(joint.X_PJ.R), to_v3(joint.X_PJ.p), second_moment(body)});
+    const auto& [master, multiplier, offset] = couplings[i];
+    tree.nodes.push_back({body.parent.value(), joint.q_index, joint.v_index, tree.dofs, nv, motion_of(joint.type),
+                          aligned, joint.X_PJ.R != Mat3::Identity(), sign, to_v3(joint.axis), to_v3(u1), to_v3(u2),
+                          to_m3(joint.X_PJ.R), to_v3(joint.X_PJ.p), second_moment(body), master >= 0, multiplier,
+                          offset});
     for (int k = 0; k < nv; ++k) {
       tree.dof_parent.push_back(last_dof);
-      last_dof = joint.v_index + k;
+      last_dof = tree.dofs++;
       tree.dof_node.push_back(static_cast<int>(i));
-      tree.armature.push_back(joint.armature);
+      tree.coordinate.push_back(joint.v_index + k);
+      tree.armature[static_cast<size_t>(joint.v_index + k)] += multiplier * multiplier * joint.armature;
     }
     tree.last_dof.push_back(last_dof);
-    tree.nq += position_count(joint.type);
-    tree.nv += nv;
   }
+  if (tree.has_followers())
+    couple(tree);
+  else
+    tree.parent = tree.dof_parent;
   return tree;
 }
 

@@ -22,9 +22,10 @@ enum class Aligned : unsigned char { none, x, y, z };  // a joint axis along a c
 
 struct Node {
   int parent;   // -1: the world
-  int q_index;  // first position
-  int v_index;  // first dof
-  int nv;
+  int q_index;  // first position; of a follower: its master's
+  int v_index;  // first coordinate; likewise
+  int dof;      // first joint dof
+  int nv;       // joint dofs
   JointMotion motion;
   Aligned aligned;
   bool turned;             // R_PJ is not the identity
@@ -34,6 +35,9 @@ struct Node {
   M3<double> R_PJ;         // joint frame in the parent
   V3<double> p_PJ;         // [m]
   SecondMoment<double> S;  // about the body origin, body axes     theory (2.1)
+  // A follower: one dof, whose position is multiplier * (that of its master) + offset.                    theory (1.10)
+  bool follows;
+  double multiplier, offset;
 };
 
 // Does the joint end in a rotation chart? Its last three dofs are the chart's.
@@ -41,19 +45,37 @@ inline bool has_chart(const Node& node) {
   return node.motion == JointMotion::ball || node.motion == JointMotion::floating;
 }
 
+// Recursions run over joint dofs, one for each factor of every joint. The entries of v, delta and of matrices are
+// coordinates: dofs of followers share those of their masters. Without followers both numberings are one.
 struct Tree {
   std::vector<Node> nodes;
-  std::vector<int> dof_parent;   // the dof before it on the way to the world, -1 at the root
-  std::vector<int> last_dof;     // per node: the last dof on the way from the world to it, -1 if none
-  std::vector<int> dof_node;     // the node each dof moves
-  std::vector<double> armature;  // per dof
-  int nq = 0, nv = 0;
+  std::vector<int> dof_parent;  // the dof before it on the way to the world, -1 at the root
+  std::vector<int> last_dof;    // per node: the last dof on the way from the world to it, -1 if none
+  std::vector<int> dof_node;    // the node each dof moves
+  std::vector<int> coordinate;  // of each dof
+  // By coordinate.
+  std::vector<int> parent;  // as factorisations of matrices eliminate them (math/elimination.h); dof_parent without
+                            // followers
+  std::vector<double> armature;  // of its joint and those that follow: sum of multiplier^2 armature
+  // Dofs of one path that share a coordinate.
+  struct SharedPair {
+    int above, below;
+  };
+  std::vector<SharedPair> shared;
+  int nq = 0, nv = 0, dofs = 0;
+  bool has_followers() const { return dofs > nv; }
 };
 
 struct Body;
 struct Joint;
 class Model;
 const Tree& tree_of(const Model& model);
-Tree compile_tree(const std::vector<Body>& bodies, const std::vector<Joint>& joints);
+// What a joint follows, chains resolved; master < 0: nothing.
+struct Coupling {
+  int master = -1;
+  double multiplier = 1, offset = 0;
+};
+Tree compile_tree(const std::vector<Body>& bodies, const std::vector<Joint>& joints,
+                  const std::vector<Coupling>& couplings);
 
 }  // namespace scree

@@ -10,6 +10,7 @@
 
 #include "base/atomic_file.h"
 #include "model/planar.h"
+#include "model/tree.h"
 #include "pages/replay_contacts.h"
 #include "pages/replay_data.h"
 #include "pages/replay_template.h"
@@ -161,7 +162,8 @@ size_t typical_branch(const FanNumbers& table, const Indices& members, const Ind
 
 Json describe_joints(const Model& model) {
   Json joints = Json::array();
-  for (const Joint& joint : model.joints()) {
+  for (size_t i = 0; i < model.joints().size(); ++i) {
+    const Joint& joint = model.joints()[i];
     Json item = {{"type", joint_type_name(joint.type)},
                  {"position", to_json(joint.X_PJ.p)},
                  {"quaternion", to_json(Quat(joint.X_PJ.R))},
@@ -172,6 +174,10 @@ Json describe_joints(const Model& model) {
       planar_directions(joint.axis, u1, u2);
       item["u1"] = to_json(u1);
       item["u2"] = to_json(u2);
+    }
+    if (const Node& node = tree_of(model).nodes[i]; node.follows) {
+      item["multiplier"] = node.multiplier;
+      item["offset"] = node.offset;
     }
     joints.push_back(std::move(item));
   }

@@ -151,13 +151,15 @@ Json describe_shapes(const Model& model, const MeshTable& table) {
 Json describe_positions(const Model& model) {
   const std::vector<std::string> names = position_names(model);
   Json positions = Json::array();
-  for (const Joint& joint : model.joints())
+  for (const Joint& joint : model.joints()) {
+    if (joint.mimic) continue;
     for (int k = 0; k < position_count(joint.type); ++k) {
       const bool length = joint.type == JointType::prismatic || (joint.type == JointType::planar && k < 2) ||
                           (joint.type == JointType::floating && k < 3);
       const bool quaternion = joint.type == JointType::ball || (joint.type == JointType::floating && k >= 3);
       positions.push_back({{"name", names[positions.size()]}, {"unit", length ? "m" : quaternion ? "" : "rad"}});
     }
+  }
   return positions;
 }
 

@@ -44,6 +44,7 @@ void DenseOutput::set_step(const State& start, const State& end) {
   rate0_ = v0_;
   rate1_ = v1_;
   for (const Node& node : tree_.nodes) {
+    if (node.follows) continue;
     const int vectors = has_chart(node) ? node.nv - 3 : node.nv;  // coordinates before the chart
     for (int k = 0; k < vectors; ++k) change_(node.v_index + k) = q1_(node.q_index + k) - q0_(node.q_index + k);
     if (!has_chart(node)) continue;
@@ -66,6 +67,7 @@ void DenseOutput::sample(double time, State& out) const {
   const auto displacement = [&](int k) { return a * change_(k) + b * rate0_(k) + c * rate1_(k); };
   const auto rate = [&](int k) { return da * change_(k) + db * rate0_(k) + dc * rate1_(k); };
   for (const Node& node : tree_.nodes) {
+    if (node.follows) continue;
     const int vectors = has_chart(node) ? node.nv - 3 : node.nv;
     for (int k = 0; k < vectors; ++k) {
       out.q(node.q_index + k) = q0_(node.q_index + k) + displacement(node.v_index + k);

@@ -63,6 +63,7 @@ Eigen::VectorXd read_noise(const TomlReader& batch, const std::string& key, cons
     table.blame(name, [&] { joint = &joints.find(name); });
     const int nv = velocity_count(joint->type);
     if (nv == 0) table.fail(name, "a fixed joint does not move");
+    if (joint->mimic) table.fail(name, joints.who_leads(*joint));
     if (motors_only && is_base(joint->type))
       table.fail(name, fmt::format("a {} joint has no motor", joint_type_name(joint->type)));
     auto segment = sigma.segment(joint->v_index, nv);
@@ -229,7 +230,8 @@ void vary(const Model& model, const BatchVariation& variation, std::uint64_t see
   const auto displace_all = [&](const Eigen::VectorXd& sigma, Stream stream, Eigen::VectorXd& q) {
     if (sigma.size() == 0) return;
     const Eigen::VectorXd delta = draw_noise(sigma, seed, trajectory, stream);
-    for (const Joint& joint : model.joints()) displace(joint, delta, q);
+    for (const Joint& joint : model.joints())
+      if (!joint.mimic) displace(joint, delta, q);
   };
   displace_all(variation.position, kPosition, out.q);
   displace_all(variation.target, kTarget, out.control.target);

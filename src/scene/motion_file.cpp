@@ -110,6 +110,7 @@ class MotionReader {
         const Joint& joint = find_joint(*table, name);
         const int count = position_count(joint.type);
         if (count == 0) table->fail(name, "a fixed joint has no position");
+        if (joint.mimic) table->fail(name, joints_.who_leads(joint));
         const std::vector<double> value = *table->numbers(name, count);
         neutral_.segment(joint.q_index, count) = Eigen::VectorXd::Map(value.data(), count);
         table->blame(name, [&] { check_joint_state(joint, neutral_, Eigen::VectorXd::Zero(model_.nv())); });
@@ -132,6 +133,7 @@ class MotionReader {
       if (velocity_count(joint.type) != 1)
         table.fail(name,
                    fmt::format("a {} joint, expected revolute, continuous or prismatic", joint_type_name(joint.type)));
+      if (joint.mimic) table.fail(name, joints_.who_leads(joint));
       q(joint.q_index) = *table.number(name);
     }
   }

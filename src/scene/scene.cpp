@@ -114,6 +114,7 @@ const Joint& find_joint(const TomlReader& table, const JointFinder& joints, cons
   const Joint* joint = nullptr;
   table.blame(name, [&] { joint = &joints.find(name); });
   if (joint->type == JointType::fixed) table.fail(name, "a fixed joint has nothing to set");
+  if (joint->mimic) table.fail(name, joints.who_leads(*joint));
   return *joint;
 }
 

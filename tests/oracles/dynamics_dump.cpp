@@ -1,7 +1,7 @@
 // A mechanism and scree's dynamics at random states, as JSON on stdout, for the oracles to repeat.
 //
 //   dynamics_dump FILE.urdf --states N --seed S
-//   dynamics_dump --random TREES [--no-massless] --states N --seed S
+//   dynamics_dump --random TREES [--no-massless] [--followers] --states N --seed S
 //
 // One JSON object per line and mechanism. Numbers round-trip exactly.
 #include <cstdio>
@@ -14,7 +14,7 @@
 #include "model/tree.h"
 #include "scree/dynamics.h"
 #include "scree/urdf.h"
-#include "support/random_tree.h"
+#include "support/followers.h"
 
 namespace scree::test {
 namespace {
@@ -60,6 +60,9 @@ Json describe(const Model& model) {
       entry["u1"] = list(u1);
       entry["u2"] = list(u2);
     }
+    if (joint.mimic)
+      entry["mimic"] = {
+          {"joint", joint.mimic->joint}, {"multiplier", joint.mimic->multiplier}, {"offset", joint.mimic->offset}};
     bodies.push_back(entry);
   }
   return {{"name", model.name()}, {"nq", model.nq()}, {"nv", model.nv()}, {"bodies", bodies}};
@@ -138,7 +141,7 @@ int run(const std::vector<std::string>& arguments) {
   std::string file;
   int trees = 0, states = 1;
   unsigned long seed = 0;
-  bool massless = true;
+  bool massless = true, followers = false;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& word = arguments[i];
     const auto number = [&] { return std::stoi(arguments.at(++i)); };
@@ -150,6 +153,8 @@ int run(const std::vector<std::string>& arguments) {
       trees = number();
     } else if (word == "--no-massless") {
       massless = false;
+    } else if (word == "--followers") {
+      followers = true;
     } else {
       file = word;
     }
@@ -157,9 +162,9 @@ int run(const std::vector<std::string>& arguments) {
   Random random(seed);
   if (!file.empty()) dump(load_urdf(file), random, states);
   while (trees > 0) {
-    const RandomTree tree = random_tree(random, 0, massless);
-    if (tree.model.nv() == 0) continue;  // fixed joints only: nothing moves
-    dump(tree.model, random, states);
+    const Model model = followers ? random_followers(random, massless).model : random_tree(random, 0, massless).model;
+    if (model.nv() == 0) continue;  // fixed joints only: nothing moves
+    dump(model, random, states);
     --trees;
   }
   return 0;

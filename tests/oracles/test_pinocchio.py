@@ -186,3 +186,26 @@ def test_pinocchio_reads_the_same_robot_from_the_file():
             comparison.add("rotations", pose["R"], X.rotation)
             comparison.add("positions", pose["p"], X.translation)
     comparison.check()
+
+
+def test_followers_agree():
+    """Pinocchio reads the same file with `mimic`: its coordinates are ours by name, followers have none."""
+    file = mechanisms.MODELS.parent / "tests" / "data" / "mimic.urdf"
+    (case,) = mechanisms.dump(file, "--states", 40, "--seed", 7)
+    model = pin.buildModelFromUrdf(str(file), mimic=True)
+    assert (model.nq, model.nv) == (case["model"]["nq"], case["model"]["nv"]) == (3, 3)
+    leaders = [body for body in case["model"]["bodies"] if "mimic" not in body]
+    place = [model.idx_vs[model.getJointId(body["joint"])] for body in sorted(leaders, key=lambda b: b["v_index"])]
+    assert sorted(place) == [0, 1, 2]
+    comparison = mechanisms.Comparison(TOLERANCE)
+    data = model.createData()
+    for state in case["states"]:
+        q, v, vdot = np.zeros(3), np.zeros(3), np.zeros(3)
+        q[place], v[place], vdot[place] = state["q"], state["v"], state["vdot"]
+        model.gravity = pin.Motion(state["gravity"], np.zeros(3))
+        M = symmetric(pin.crba(model, data, q))
+        comparison.add("mass matrix", state["mass_matrix"], M[np.ix_(place, place)])
+        tau = pin.rnea(model, data, q, v, vdot)
+        comparison.add("inverse dynamics", state["free"]["inverse_dynamics"], tau[place])
+        comparison.add("kinetic energy", state["kinetic_energy"], v @ M @ v / 2)  # its own knows no mimic
+    comparison.check()

@@ -9,6 +9,8 @@ interface Joint {
   quaternion: [number, number, number, number];  // x y z w
   axis: Vec3;
   q: number;  // first entry in q
+  multiplier?: number;  // of a joint that follows another: its position is multiplier * q + offset
+  offset?: number;
   u1?: Vec3;  // planar: directions in the plane
   u2?: Vec3;
 }
@@ -264,11 +266,12 @@ function placeBodies(header: Header, q: Float64Array, out: Float32Array): void {
   const position = new Vector3(), turn = new Quaternion(), offset = new Vector3(), own = new Quaternion();
   header.joints.forEach((joint, i) => {
     const at = joint.q, axis = new Vector3(...joint.axis);
+    const x = joint.multiplier === undefined ? q[at] : joint.multiplier * q[at] + (joint.offset ?? 0);
     offset.set(0, 0, 0);
     own.identity();
     switch (joint.type) {
-      case 'revolute': case 'continuous': own.setFromAxisAngle(axis, q[at]); break;
-      case 'prismatic': offset.copy(axis).multiplyScalar(q[at]); break;
+      case 'revolute': case 'continuous': own.setFromAxisAngle(axis, x); break;
+      case 'prismatic': offset.copy(axis).multiplyScalar(x); break;
       case 'planar':
         offset.fromArray(joint.u1!).multiplyScalar(q[at]).addScaledVector(new Vector3(...joint.u2!), q[at + 1]);
         own.setFromAxisAngle(axis, q[at + 2]);
