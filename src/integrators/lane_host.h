@@ -28,8 +28,8 @@ class LaneBuffer {
 struct LaneJoint {
   int q_index, v_index, nv;
   bool ball, limited;
-  double armature, damping, effort;        // as Joint
-  double lower, upper, stiffness, margin;  // of its stops
+  double armature, damping, friction, effort;  // as Joint
+  double lower, upper, stiffness, margin;      // of its stops
 };
 // A pair by its number, as Pairs has it (contact/pairs.h): a rounded point of a body and a solid.
 struct LanePair {

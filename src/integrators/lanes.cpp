@@ -54,7 +54,7 @@ LaneSetup make_lane_setup(const Model& model, const World& world) {
     const JointLimits& l = joint.limits;
     setup.joints.push_back({joint.q_index, joint.v_index, velocity_count(joint.type), joint.type == JointType::ball,
                             std::isfinite(l.lower) || std::isfinite(l.upper), joint.armature, joint.damping,
-                            joint.effort, l.lower, l.upper, l.stiffness, l.margin});
+                            joint.friction, joint.effort, l.lower, l.upper, l.stiffness, l.margin});
   }
   const Pairs pairs(model, world);
   for (int pair = 0; pair < pairs.count(); ++pair) {
