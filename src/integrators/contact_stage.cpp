@@ -25,7 +25,7 @@ constexpr double kGap = 1e-10, kRelativeGap = 1e-8;  // [J], and of K: when the 
 constexpr double kUsualTolerance = 1e-8;             // [m/s^2] who asks for less gets weights as much better
 constexpr int kPatience = 10;  // directions of a zeroth-order projection that may fail in a row, each teaching more
 constexpr int kMostIterations = 30;  // of `iterate`: it takes 2 to 10, or wanders
-constexpr int kMostChanges = 20;       // changes of them, of Algorithm 1
+constexpr int kMostMoves = 8;        // of sides of joint friction in a stage, and one for each joint
 constexpr double kHold = 1e-9;       // of the largest diagonal entry: holds weights that the forces do not determine
 constexpr double kSameBranch = 4;
 constexpr double kShare = 0.01;     // of the accuracy asked for
@@ -52,6 +52,12 @@ bool move_friction_sides(Stage& s) {
   const bool moved = friction.move(s.ws.delta.data(), s.dynamics.joint_rest().data(), s.dynamics.h());
   add_to_metric(1);
   return moved;
+}
+
+// With contact they go in circles or settle soon; without, (5.10) ends, if late.
+int most_moves(const Stage& s) {
+  const int joints = s.ws.joint_friction.count();
+  return s.ws.contact.set.size() > 0 ? kMostMoves + joints : 5 * kMostMoves + 4 * joints;
 }
 
 // G(delta, w) into `forces`, stage and contacts being at delta.
@@ -446,15 +452,14 @@ double active_gap(const ContactScratch& c) {
 // Pose and weights together: G and K are linearised at the pose, the weights minimise the model of K over the
 // polytopes, the pose follows the model. The model is kept as long as it serves.
 // theory (8.17), (8.18)
-bool iterate(Stage& s, SubstepResult& result) {
+bool iterate(Stage& s, SubstepResult& result, int& moves) {
   Impl& ws = s.ws;
   ContactScratch& c = ws.contact;
   const int V = c.set.vertex_count(), D = c.set.dimension();
   c.metric_wanted = s.options.dissipation == Dissipation::effective;
   c.set.settle(c.w);
-  double most = 0;    // what K may be at the solution
-  bool first = true;  // on the sides at hand of joint friction
-  int last = kMostIterations;
+  double most = 0;                     // what K may be at the solution
+  bool first = true;                   // on the sides at hand of joint friction
   c.set.evaluate(s.dynamics.trial());  // `solve` is at the coasting pose
   sum_forces(s, ws.delta, c.w, ws.gradient);
   for (int k = 0;; ++k) {
@@ -491,7 +496,7 @@ bool iterate(Stage& s, SubstepResult& result) {
     if (residual.small && gap <= largest_gap(s, K))
       return K <= most && within_chart(tree_of(ws.model), s.dynamics.trial());
     first = false;
-    if (k == last) return false;
+    if (k == kMostIterations + moves) return false;
     ++result.iterations;
     ++result.outer;
 
@@ -521,17 +526,16 @@ bool iterate(Stage& s, SubstepResult& result) {
     c.set.keep_forces(c.w);
     if (move_friction_sides(s)) {
       first = true;
-      if (last < kMostIterations + 2 * ws.joint_friction.count()) ++last;
+      if (++moves > most_moves(s)) return false;
     }
     sum_forces(s, ws.delta, c.w, ws.gradient);
   }
 }
 
 // Algorithm 1 on sides of joint friction that stay, until it ends on the sides it began with.
-bool descend_on_sides(Stage& s, SubstepResult& result) {
-  const int most = kMostChanges + 2 * s.ws.joint_friction.count();
+bool descend_on_sides(Stage& s, SubstepResult& result, int& moves) {
   find_friction_sides(s);
-  for (int changes = 0; changes <= most; ++changes) {
+  for (moves = 0; moves <= most_moves(s); ++moves) {
     if (!descend(s, result)) return false;
     if (!move_friction_sides(s)) return true;
   }
@@ -553,12 +557,14 @@ bool solve(ContactStage& s, const std::vector<double>& weights, SubstepResult& r
   ++result.stages;
   const bool newton = s.options.solver == ContactSolver::newton && s.first_order;
   find_friction_sides(s);
-  if (newton ? iterate(s, result) : descend_on_sides(s, result)) return true;
-  if (!newton && weights.empty()) return false;
+  int moves = 0;
+  if (newton ? iterate(s, result, moves) : descend_on_sides(s, result, moves)) return true;
+  // Where sides go in circles they do so from other forces, too: shorter steps help.
+  if (moves > most_moves(s) || (!newton && weights.empty())) return false;
   ++result.restarts;
   c.set.settle_none();
   c.w.setZero();
-  return descend_on_sides(s, result);
+  return descend_on_sides(s, result, moves);
 }
 
 }  // namespace scree
