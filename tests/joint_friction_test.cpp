@@ -275,6 +275,24 @@ TEST(JointFriction, ArmsComeToRestAndStay) {
   }
 }
 
+// The optimisers of the energy of pbd-friction end at the same steps.
+TEST(JointFriction, OptimisersOfTheEnergyAgree) {
+  const Model model = test::with_friction(test::chain(3, 0.2), [](const Joint&) { return 0.3; });
+  const auto run = [&](IntegratorType integrator, Optimizer optimizer) {
+    StepOptions options = step_of(0.01, integrator);
+    options.optimizer = optimizer;
+    options.max_halvings = 0;
+    Simulation s(model, options);
+    s.set_state(Eigen::Vector3d(1.2, -0.8, 0.6), Eigen::Vector3d::Zero());
+    for (int k = 0; k < 100; ++k) EXPECT_TRUE(s.step().converged()) << optimizer_name(optimizer) << " " << k;
+    return Eigen::VectorXd(s.state().q);
+  };
+  // 100 steps, each off by the tolerance of 1e-8 m/s^2 times h^2 and what the motion makes of it.
+  const Eigen::VectorXd energy = run(IntegratorType::pbd_friction, Optimizer::jtj_lm);
+  for (const Optimizer optimizer : {Optimizer::lm, Optimizer::lbfgs})
+    EXPECT_LE((run(IntegratorType::pbd_friction, optimizer) - energy).norm(), 1e-7) << optimizer_name(optimizer);
+}
+
 // All schemes tend to one motion, of their order as long as nothing turns back. A joint that does so within a step gets
 // a velocity that is off by what friction does in a part of it: of first order, if of a small one, in two stages.
 TEST(JointFriction, IntegratorsConvergeToOneMotion) {
