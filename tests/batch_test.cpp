@@ -15,6 +15,7 @@
 #include "scree/height_field_file.h"
 #include "scree/simulation.h"
 #include "support/contact_robots.h"
+#include "support/mechanisms.h"
 #include "support/paths.h"
 #include "support/random_tree.h"
 
@@ -76,6 +77,14 @@ Case all_joints() {
     q(2) = test::uniform(random, 0.2, 0.4);  // [m] the hand hangs 0.75 m below the trunk
     add_trajectory(result, make_state(model, q, v), control, random);
   }
+  return result;
+}
+
+// Joints that stick and slide, and a foot that is held by them.
+Case rubbing_spider() {
+  Case result = spider_on_steps();
+  result.name = "rubbing spider";
+  result.model = test::with_friction(result.model, [](const Joint& joint) { return joint.v_index % 2 ? 0.5 : 20.0; });
   return result;
 }
 
@@ -211,10 +220,11 @@ TEST_P(BatchOf, TrajectoriesHasTheBitsOfSingleRunsInAnyLanesAndThreads) {
 }
 
 std::string case_name(const testing::TestParamInfo<Case (*)()>& info) {
-  static const char* const names[] = {"spider_on_steps", "all_joints", "box_on_hills"};
+  static const char* const names[] = {"spider_on_steps", "all_joints", "box_on_hills", "rubbing_spider"};
   return names[info.index];
 }
-INSTANTIATE_TEST_SUITE_P(All, BatchOf, testing::Values(spider_on_steps, all_joints, box_on_hills), case_name);
+INSTANTIATE_TEST_SUITE_P(All, BatchOf, testing::Values(spider_on_steps, all_joints, box_on_hills, rubbing_spider),
+                         case_name);
 
 // --- impossible trajectories ---------------------------------------------------------------------------------------
 

@@ -147,6 +147,8 @@ std::vector<Malformed> malformed() {
        "lower limit 1 is above the upper limit 0"},
       {"negative effort", two_links(joint("revolute", "<limit lower='0' upper='1' effort='-3'/>")), "limit@effort"},
       {"negative damping", two_links(joint("continuous", "<dynamics damping='-1'/>")), "dynamics@damping"},
+      {"negative friction", two_links(joint("continuous", "<dynamics friction='-1'/>")), "dynamics@friction"},
+      {"infinite friction", two_links(joint("continuous", "<dynamics friction='inf'/>")), "dynamics@friction"},
       {"damped floating joint", two_links(joint("floating", "<dynamics damping='1'/>")), "takes no damping"},
       {"mimic", two_links(joint("continuous", "<mimic joint='k'/>")), "follows joint \"k\", which does not exist"},
       {"mimic of itself", two_links(joint("continuous", "<mimic joint='j'/>")), "follows itself"},

@@ -61,6 +61,7 @@ void expect_same_joint(const Joint& a, const Joint& b) {
   EXPECT_EQ(a.limits.stiffness, b.limits.stiffness) << a.name;
   EXPECT_EQ(a.limits.margin, b.limits.margin) << a.name;
   EXPECT_EQ(a.damping, b.damping) << a.name;
+  EXPECT_EQ(a.friction, b.friction) << a.name;
   EXPECT_EQ(a.armature, b.armature) << a.name;
   EXPECT_EQ(a.effort, b.effort) << a.name;
   EXPECT_EQ(a.velocity_limit, b.velocity_limit) << a.name;
@@ -349,7 +350,7 @@ TEST(UrdfReport, SaysWhatBecameOfThings) {
       {"robot/joint[torso_to_plate]/limit", ignored, "does not move"},
       {"robot/joint[hip]/axis@xyz", mapped, "normalised from length 5"},
       {"robot/joint[hip]/limit@velocity", mapped, "0 is taken as unset"},
-      {"robot/joint[hip]/dynamics@friction", ignored, "viscous"},
+      {"robot/joint[hip]/dynamics@friction", mapped, "dry friction"},
       {"robot/joint[hip]/safety_controller", ignored, "controller"},
       {"robot/joint[hip]/calibration", ignored, "encoders"},
       {"robot/joint[slide]/limit@lower", ignored, "unlimited"},
@@ -467,7 +468,7 @@ TEST(UrdfJoint, NumbersArriveInTheirFields) {
   const Joint j =
       parse_joint("revolute",
                   "<origin xyz='1 2 3'/><axis xyz='0 1 0'/><limit lower='-1' upper='2' effort='5' velocity='6'/>"
-                  "<dynamics damping='7'/><scree armature='8' limit_stiffness='9' limit_margin='0.5'/>");
+                  "<dynamics damping='7' friction='0.7'/><scree armature='8' limit_stiffness='9' limit_margin='0.5'/>");
   EXPECT_EQ(j.type, JointType::revolute);
   EXPECT_EQ(j.X_PJ.p, Vec3(1, 2, 3));
   EXPECT_EQ(j.axis, Vec3::UnitY());
@@ -476,6 +477,7 @@ TEST(UrdfJoint, NumbersArriveInTheirFields) {
   EXPECT_EQ(j.effort, 5);
   EXPECT_EQ(j.velocity_limit, 6);
   EXPECT_EQ(j.damping, 7);
+  EXPECT_EQ(j.friction, 0.7);
   EXPECT_EQ(j.armature, 8);
   EXPECT_EQ(j.limits.stiffness, 9);
   EXPECT_EQ(j.limits.margin, 0.5);
@@ -501,6 +503,13 @@ TEST(UrdfExtension, BallJoint) {
   EXPECT_EQ(j.type, JointType::ball);
   EXPECT_EQ(j.limits.upper, 1.5);
   EXPECT_EQ(j.damping, 2);
+}
+
+TEST(UrdfJoint, FrictionNeedsAnAxis) {
+  EXPECT_EQ(parse_joint("continuous", "<dynamics friction='0.25'/>").friction, 0.25);
+  EXPECT_EQ(parse_joint("planar", "<dynamics friction='0.25'/>").friction, 0);
+  EXPECT_EQ(parse_joint("floating", "<dynamics friction='0.25'/>").friction, 0);
+  EXPECT_EQ(parse_joint("floating", "<scree type='ball'/><dynamics friction='0.25'/>").friction, 0);
 }
 
 TEST(UrdfExtension, UnlimitedEnds) {

@@ -17,7 +17,8 @@ struct StepDerivatives {
   Eigen::MatrixXd by_law;              // ContactLaw::parameter_count() columns; coulomb: depth (or stiffness)
   bool valid = false;                  // false: the step failed, or found contact forces that are no strict minimum
   // >= 0, dimensionless: how near the step is to where contacts appear, vanish, stick, slide or use up their polytope,
-  // theory (10.6). At 0 the derivatives are those of one side. 1: no contact near.
+  // theory (10.6), or joints with dry friction begin or cease to stick. At 0 the derivatives are those of one side. 1:
+  // nothing near.
   double margin = 0;
 };
 

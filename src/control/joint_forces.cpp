@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "control/joint_potentials.h"
+#include "control/joint_friction.h"
 #include "math/eigen.h"
 #include "math/rotation.h"
 
@@ -75,7 +75,7 @@ double length(const V3<double>& a) { return std::sqrt(dot(a, a)); }
 
 void JointForces::add_implicit(const Control& control, const JointStage& stage, const double* delta, double& value,
                                double* gradient, double* hessian) const {
-  const auto [q, rest, coast, h, side] = stage;
+  const auto [q, rest, coast, h, side, friction_side] = stage;
   const size_t n = static_cast<size_t>(model_.nv());
   for (const Joint& joint : model_.joints()) {
     if (joint.mimic) {
@@ -104,6 +104,13 @@ void JointForces::add_implicit(const Control& control, const JointStage& stage, 
       value += (s > 0 ? pd.value : pd.slope * delta[a]) + limit.value;
       gradient[a] += pd.slope + limit.slope;
       if (hessian) hessian[ia * n + ia] += pd.curvature + limit.curvature;
+      const double friction = tree_.friction[ia];  // those that follow rub, too
+      if (friction_side && friction > 0) {
+        const Potential<double> dry = dry_friction<double>(delta[a] - rest[a], h, friction, friction_side[a]);
+        value += dry.value;
+        gradient[a] += dry.slope;
+        if (hessian) hessian[ia * n + ia] += dry.curvature;
+      }
     } else if (joint.type == JointType::ball) {
       const int a = joint.v_index;
       add_ball(

@@ -1,8 +1,9 @@
-// Forces that act in the joints: PD control, feed-forward, viscous damping, soft stops, rotor inertia.
+// Forces that act in the joints: PD control, feed-forward, viscous damping, dry friction, soft stops, rotor inertia.
 // theory section 5
 //
 // All but rk4 take them implicitly, as potentials of the displacement delta over a step h, so that a step stays a
-// minimisation. The same forces in explicit form serve rk4.
+// minimisation. The same forces in explicit form serve rk4. Dry friction is on the sides that JointFriction has found,
+// and in explicit form the business of Stiction (integrators/stiction.h).
 #pragma once
 
 #include <vector>
@@ -17,8 +18,9 @@ struct JointStage {
   const double* q;
   const double* rest;
   const double* coast;
-  double h;                   // [s]
-  const int* side = nullptr;  // of linearised control, by dof: see find_sides; none: where delta is decides
+  double h;                            // [s]
+  const int* side = nullptr;           // of linearised control, by dof: see find_sides; none: where delta is decides
+  const int* friction_side = nullptr;  // of dry friction, by dof: JointFriction; none: no friction
 };
 
 class JointForces {
@@ -44,7 +46,7 @@ class JointForces {
   static void add_ball(const Joint& joint, const BallControl& control, double& value, double* gradient, double* hessian,
                        size_t stride);
 
-  // The generalized force of control, damping and stops at (q, v).
+  // The generalized force of control, damping and stops at (q, v), without dry friction.
   void explicit_force(const Control& control, const double* q, const double* v, double* force) const;
 
   double stop_energy(const double* q) const;                  // [J] stored in the joint stops

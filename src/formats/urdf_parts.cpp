@@ -219,13 +219,15 @@ void read_limit(const Element& element, Unlimited unlimited, Joint& joint) {
 }
 
 void read_dynamics(const Element& element, Joint& joint) {
-  const auto dynamics = element.only("dynamics", "joint damping");
+  const auto dynamics = element.only("dynamics", "damping and friction of the joint");
   if (!dynamics) return;
   if (joint.type == JointType::fixed) return dynamics->ignore("a fixed joint does not move");
   joint.damping =
       dynamics->number("damping", "viscous damping [N m s/rad] or [N s/m]", Range::not_negative).value_or(0);
-  if (dynamics->number("friction", "0: no dry friction", Range::not_negative).value_or(0) > 0)
-    dynamics->ignore("friction", "scree models viscous joint damping only, not dry joint friction");
+  joint.friction = dynamics->number("friction", "dry friction [N m] or [N]", Range::not_negative).value_or(0);
+  if (joint.friction == 0 || velocity_count(joint.type) == 1) return;
+  dynamics->ignore("friction", "dry friction needs an axis: revolute, continuous or prismatic");
+  joint.friction = 0;
 }
 
 void read_axis(const Element& element, Joint& joint) {

@@ -141,7 +141,11 @@ class UrdfWriter {
     if (joint.type == JointType::fixed) return;
     if (!ball && joint.type != JointType::floating) put(element(node, "axis"), "xyz", text_of(joint.axis));
     write_limit(node, joint);
-    if (joint.damping > 0) put(element(node, "dynamics"), "damping", joint.damping);
+    if (joint.damping > 0 || joint.friction > 0) {
+      pugi::xml_node dynamics = element(node, "dynamics");
+      if (joint.damping > 0) put(dynamics, "damping", joint.damping);
+      if (joint.friction > 0) put(dynamics, "friction", joint.friction);
+    }
     if (joint.mimic) {
       pugi::xml_node mimic = element(node, "mimic");
       put(mimic, "joint", joint.mimic->joint);

@@ -20,6 +20,7 @@ SubstepResult backward_euler(Equations& equations, Discretisation& stage, const 
                              State& state, StepWorkspace::Impl& ws) {
   stage.begin(state, h, ws.world.gravity);
   ws.delta = h * state.v;
+  ws.joint_friction.find(ws.delta.data(), stage.joint_rest().data(), h);
   equations.evaluate(ws.delta, ws.gradient);
   equations.accept();
   equations.differentiate();
@@ -44,6 +45,11 @@ SubstepResult backward_euler(Equations& equations, Discretisation& stage, const 
       }
     }
     if (!accepted) return result;
+    if (ws.joint_friction.move(ws.delta.data(), stage.joint_rest().data(), h)) {
+      equations.evaluate(ws.delta, ws.gradient);
+      equations.accept();
+      residual = ws.residual_scale.of(ws.gradient, options.tolerance);
+    }
     if (!residual.small) equations.differentiate();
   }
   if (!within_chart(tree_of(ws.model), stage.trial()) || !stage.accept(state)) return result;

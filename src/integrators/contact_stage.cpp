@@ -25,6 +25,7 @@ constexpr double kGap = 1e-10, kRelativeGap = 1e-8;  // [J], and of K: when the 
 constexpr double kUsualTolerance = 1e-8;             // [m/s^2] who asks for less gets weights as much better
 constexpr int kPatience = 10;  // directions of a zeroth-order projection that may fail in a row, each teaching more
 constexpr int kMostIterations = 30;  // of `iterate`: it takes 2 to 10, or wanders
+constexpr int kMostMoves = 8;        // of sides of joint friction in a stage, and one for each joint
 constexpr double kHold = 1e-9;       // of the largest diagonal entry: holds weights that the forces do not determine
 constexpr double kSameBranch = 4;
 constexpr double kShare = 0.01;     // of the accuracy asked for
@@ -34,11 +35,37 @@ constexpr double kNear = 0.05;  // [m] a pair this close at the start takes part
 
 using Stage = ContactStage;
 
+// Sides of joint friction: those of where the bodies coast to, and after an iteration those it has led to.
+void find_friction_sides(Stage& s) {
+  if (s.ws.joint_friction.none()) return;
+  s.dynamics.coasting(s.ws.direction);
+  s.ws.joint_friction.find(s.ws.direction.data(), s.dynamics.joint_rest().data(), s.dynamics.h());
+}
+bool move_friction_sides(Stage& s) {
+  JointFriction& friction = s.ws.joint_friction;
+  const auto add_to_metric = [&](double sign) {  // of Dissipation::effective: what sticks is as stiff as friction is
+    for (const JointFriction::Dry& dry : friction.joints())
+      s.ws.contact.metric(dry.dof, dry.dof) +=
+          sign * dry_friction<double>(0, s.dynamics.h(), dry.friction, friction.sides()[dry.dof]).curvature;
+  };
+  add_to_metric(-1);
+  const bool moved = friction.move(s.ws.delta.data(), s.dynamics.joint_rest().data(), s.dynamics.h());
+  add_to_metric(1);
+  return moved;
+}
+
+// With contact they go in circles or settle soon; without, (5.10) ends, if late.
+int most_moves(const Stage& s) {
+  const int joints = s.ws.joint_friction.count();
+  return s.ws.contact.set.size() > 0 ? kMostMoves + joints : 5 * kMostMoves + 4 * joints;
+}
+
 // G(delta, w) into `forces`, stage and contacts being at delta.
 void sum_forces(Stage& s, const Eigen::VectorXd& delta, const Eigen::VectorXd& w, Eigen::VectorXd& forces) {
   s.dynamics.residual(forces.data());
   double potential = 0;
-  s.ws.joint_forces.add_implicit(s.control, joint_stage(s.dynamics), delta.data(), potential, forces.data(), nullptr);
+  s.ws.joint_forces.add_implicit(s.control, joint_stage(s.dynamics, s.ws.joint_friction.sides()), delta.data(),
+                                 potential, forces.data(), nullptr);
   s.ws.contact.set.add_forces(s.dynamics.trial(), w, forces.data());
 }
 
@@ -63,7 +90,8 @@ void add_contacts(Stage& s) {
 // What residuals are measured by at the pose of the last `evaluate`, and ws.joint_hessian. O(n).           theory (4.6)
 void scale_residual(Stage& s, const Eigen::VectorXd& delta) {
   s.ws.residual_scale.measure(tree_of(s.ws.model), s.dynamics);
-  s.ws.find_joint_hessian(s.control, joint_stage(s.dynamics), delta.data(), s.ws.direction.data());
+  s.ws.find_joint_hessian(s.control, joint_stage(s.dynamics, s.ws.joint_friction.sides()), delta.data(),
+                          s.ws.direction.data());
   s.ws.residual_scale.add_joints(s.ws.joint_hessian);
 }
 
@@ -424,13 +452,14 @@ double active_gap(const ContactScratch& c) {
 // Pose and weights together: G and K are linearised at the pose, the weights minimise the model of K over the
 // polytopes, the pose follows the model. The model is kept as long as it serves.
 // theory (8.17), (8.18)
-bool iterate(Stage& s, SubstepResult& result) {
+bool iterate(Stage& s, SubstepResult& result, int& moves) {
   Impl& ws = s.ws;
   ContactScratch& c = ws.contact;
   const int V = c.set.vertex_count(), D = c.set.dimension();
   c.metric_wanted = s.options.dissipation == Dissipation::effective;
   c.set.settle(c.w);
   double most = 0;                     // what K may be at the solution
+  bool first = true;                   // on the sides at hand of joint friction
   c.set.evaluate(s.dynamics.trial());  // `solve` is at the coasting pose
   sum_forces(s, ws.delta, c.w, ws.gradient);
   for (int k = 0;; ++k) {
@@ -443,7 +472,7 @@ bool iterate(Stage& s, SubstepResult& result) {
     if (!std::isfinite(residual.largest)) return false;
     if (residual.small && c.set.active().empty()) {  // no forces to choose
       result.optimality = 0;
-      return (k == 0 || kinetic_energy(s) <= most) && within_chart(tree_of(ws.model), s.dynamics.trial());
+      return (first || kinetic_energy(s) <= most) && within_chart(tree_of(ws.model), s.dynamics.trial());
     }
     const bool symmetric = s.dynamics.symmetric() && c.set.active().empty();
     differentiate(s, c.w, !symmetric);
@@ -462,11 +491,12 @@ bool iterate(Stage& s, SubstepResult& result) {
     auto Qw = c.Qdw.head(W);
     Qw.setZero();
     c.quadratic.add_product(w.data(), Qw.data());
-    if (k == 0)  // without contact forces K would be this; another branch of G = 0 has far more
+    if (first)  // without contact forces K would be this; another branch of G = 0 has far more
       most = kSameBranch * (K - g.dot(w) + 0.5 * w.dot(Qw)) + kGap;
     if (residual.small && gap <= largest_gap(s, K))
       return K <= most && within_chart(tree_of(ws.model), s.dynamics.trial());
-    if (k == kMostIterations) return false;
+    first = false;
+    if (k == kMostIterations + moves) return false;
     ++result.iterations;
     ++result.outer;
 
@@ -494,8 +524,22 @@ bool iterate(Stage& s, SubstepResult& result) {
       c.set.evaluate(s.dynamics.trial());
     }
     c.set.keep_forces(c.w);
+    if (move_friction_sides(s)) {
+      first = true;
+      if (++moves > most_moves(s)) return false;
+    }
     sum_forces(s, ws.delta, c.w, ws.gradient);
   }
+}
+
+// Algorithm 1 on sides of joint friction that stay, until it ends on the sides it began with.
+bool descend_on_sides(Stage& s, SubstepResult& result, int& moves) {
+  find_friction_sides(s);
+  for (moves = 0; moves <= most_moves(s); ++moves) {
+    if (!descend(s, result)) return false;
+    if (!move_friction_sides(s)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -512,12 +556,15 @@ bool solve(ContactStage& s, const std::vector<double>& weights, SubstepResult& r
   c.set.load_weights(weights, c.w);
   ++result.stages;
   const bool newton = s.options.solver == ContactSolver::newton && s.first_order;
-  if (newton ? iterate(s, result) : descend(s, result)) return true;
-  if (!newton && weights.empty()) return false;
+  find_friction_sides(s);
+  int moves = 0;
+  if (newton ? iterate(s, result, moves) : descend_on_sides(s, result, moves)) return true;
+  // Where sides go in circles they do so from other forces, too: shorter steps help.
+  if (moves > most_moves(s) || (!newton && weights.empty())) return false;
   ++result.restarts;
   c.set.settle_none();
   c.w.setZero();
-  return descend(s, result);
+  return descend_on_sides(s, result, moves);
 }
 
 }  // namespace scree

@@ -45,6 +45,7 @@ constexpr double kUsed = 1e-10;       // a weight that counts as positive
 constexpr double kFlat = 1e-6;        // a multiplier below this part of its scale counts as zero     theory (10.2)
 constexpr double kRank = 1e-7;        // curvatures below this part of the largest: forces that nothing determines
 constexpr double kDepthScale = 0.01;  // [m] of margins
+constexpr double kRateScale = 0.1;    // [rad/s, m/s] likewise, of joints that slide against dry friction
 
 double largest(const MatrixXd& m, Index column) { return m.rows() > 0 ? m.col(column).cwiseAbs().maxCoeff() : 0; }
 
@@ -87,7 +88,8 @@ class Differentiator {
   void substep(const State& after, double h) {
     h_ = h;
     stages_ = ws_.stages;
-    if (stages_.empty()) stages_.push_back({ws_.delta, VectorXd(0), {}});  // without contact there is none to record
+    if (stages_.empty())  // without contact there is none to record
+      stages_.push_back({ws_.delta, VectorXd(0), {}, ws_.joint_friction.all_sides()});
     by_delta_.assign(stages_.size(), MatrixXd::Zero(n_, columns_));
     by_w_.clear();
     for (const StageRecord& stage : stages_) by_w_.push_back(MatrixXd::Zero(stage.w.size(), columns_));
@@ -159,6 +161,7 @@ class Differentiator {
 
   // Begins stage s of the substep whose data are moved by `step` along a column.
   bool begin(Index c, double step, size_t s) {
+    stage_ = s;
     moved_ = start_;
     moved_.q = integrate_position(model_, start_.q, by_q_.col(c), step);
     moved_.v += step * by_v_.col(c);
@@ -212,14 +215,15 @@ class Differentiator {
     dynamics().residual(G.data());
     double potential = 0;
     if (!J) {
-      joint_forces_.add_implicit(moved_control_, joint_stage(dynamics()), delta.data(), potential, G.data(), nullptr);
+      joint_forces_.add_implicit(moved_control_, joint_stage(dynamics(), stages_[stage_].friction_sides.data()),
+                                 delta.data(), potential, G.data(), nullptr);
       return;
     }
     J->setZero(n_, n_);
     dynamics().jacobian(J->data());
     hessian_.setZero();
-    joint_forces_.add_implicit(moved_control_, joint_stage(dynamics()), delta.data(), potential, G.data(),
-                               hessian_.data());
+    joint_forces_.add_implicit(moved_control_, joint_stage(dynamics(), stages_[stage_].friction_sides.data()),
+                               delta.data(), potential, G.data(), hessian_.data());
     J->triangularView<Eigen::Upper>() += hessian_;
     J->triangularView<Eigen::StrictlyLower>() += hessian_.transpose();
   }
@@ -310,6 +314,16 @@ class Differentiator {
     return active;
   }
 
+  // Joints that stick are so far from sliding, as a part of their friction; those that slide from sticking, by rate.
+  // theory (10.6)
+  void note_friction(const StageRecord& stage) {
+    for (const JointFriction::Dry& joint : ws_.joint_friction.joints()) {
+      const double rate = (stage.delta(joint.dof) - dynamics().joint_rest()(joint.dof)) / dynamics().h();
+      const bool sticks = stage.friction_sides[static_cast<size_t>(joint.dof)] == 0;
+      note_margin(sticks ? 1 - std::abs(rate) / kJointCreep : (std::abs(rate) - kJointCreep) / kRateScale);
+    }
+  }
+
   void note_margin(double margin) { margin_ = std::min(margin_, std::max(0.0, margin)); }
 
   // How far inside the polytope of its free weights a force is: a lower bound, within a factor of four, of the largest
@@ -349,6 +363,7 @@ class Differentiator {
     Parts base, ahead, behind;
     if (!begin(0, 0, s)) return fail();
     evaluate(stage.delta, stage.w, true, base);
+    note_friction(stage);
     const Eigen::PartialPivLU<MatrixXd> lu(base.J);
     const VectorXd mu = lu.transpose().solve(-base.slope);
     const bool near = base.B.cols() > 0;  // the ground; Eigen's products want at least one column
@@ -490,6 +505,7 @@ class Differentiator {
   State start_;
   double h_ = 0;
   std::vector<StageRecord> stages_;
+  size_t stage_ = 0;  // the one that has begun
   std::vector<bool> matters_;
   MatrixXd by_q_, by_v_, by_loads_;        // tangents at its start
   std::vector<MatrixXd> by_rates_;         // likewise, of body_rates

@@ -33,8 +33,9 @@ constexpr double kSafety = 0.9;      // of step sizes of flight, whose error is 
 constexpr double kShortest = 1e-12;  // of dt: steps that would have to be shorter fail
 constexpr double kAccurateTurn =
     0.05;  // [rad] of a body in a substep with lasting contacts                    theory (15.13)
-constexpr double kSlowing = 0.999;  // of intervals between impacts, from one to the next: bounces that end
-constexpr int kAtOnce = 1000;       // impacts at one time
+constexpr double kShortestMode = 1e-9;  // of dt: flight shorter than that is not cut where a joint stops or starts
+constexpr double kSlowing = 0.999;      // of intervals between impacts, from one to the next: bounces that end
+constexpr int kAtOnce = 1000;           // impacts at one time
 constexpr int kShrinks = 12, kPolish = 8, kTries = 200;  // iterations to locate an event
 
 // [s] in which a point with the velocity u can pass nothing without (15.2) seeing it. The gap of a box is a distance: a
@@ -479,6 +480,11 @@ class EventStepper {
     const double error = fly(control_, h, state_, ws_, c_.trial, work_);
     ++report_.stages;
     flight_growth_ = kSafety * std::pow(event_.flight_accuracy / error, 0.2);
+    if (error <= event_.flight_accuracy && c_.mode_end < -1 && h > kShortestMode * options_.dt) {  // theory (5.12)
+      next = Stiction::shorten(h, c_.mode_start, c_.mode_end);
+      step_failure_ = "flight: dry friction of joints changes too often";
+      return false;
+    }
     if (error <= event_.flight_accuracy) {
       report_.error = std::max(report_.error, error);
       return true;
@@ -560,7 +566,8 @@ EventScratch::EventScratch(const Model& model, const World& world)
       q_rate(model.nq(), 7),
       v_rate(model.nv(), 7),
       q_error(model.nq()),
-      v_error(model.nv()) {
+      v_error(model.nv()),
+      v_start(model.nv()) {
   active.reserve(now.size());
   lasting.reserve(now.size());
   lasting_end.reserve(now.size());

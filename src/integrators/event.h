@@ -51,6 +51,8 @@ struct EventScratch {
   // flight
   Eigen::MatrixXd q_rate, v_rate;  // one column per stage
   Eigen::VectorXd q_error, v_error;
+  Eigen::VectorXd v_start;              // of joints that dry friction holds zero
+  double mode_start = 0, mode_end = 0;  // how far from the end of a mode of friction: Stiction::margin
 
   // projections, of any number of rows
   using Dense = Eigen::Map<Eigen::MatrixXd>;

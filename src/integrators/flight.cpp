@@ -29,9 +29,12 @@ constexpr double kError[kStages] = {71.0 / 57600,      0,          -71.0 / 16695
 double fly(const Control& control, double h, const State& state, StepWorkspace::Impl& ws, State& end, double& work) {
   EventScratch& c = ws.event;
   work = 0;
+  c.v_start = state.v;
+  if (!begin_stiction(control, state.time, state.q, c.v_start, ws)) return std::numeric_limits<double>::infinity();
+  c.mode_start = ws.stiction.margin(c.v_start);
   for (int stage = 0; stage < kStages; ++stage) {
     end.q = state.q;
-    end.v = state.v;
+    end.v = c.v_start;
     for (int k = 0; k < stage; ++k) {
       end.q += h * kWeight[stage][k] * c.q_rate.col(k);
       end.v += h * kWeight[stage][k] * c.v_rate.col(k);
@@ -43,6 +46,7 @@ double fly(const Control& control, double h, const State& state, StepWorkspace::
       work += h * kWeight[kStages - 1][stage] *
               (end.v.dot(ws.force) - ws.joint_forces.stop_power(end.q.data(), end.v.data()));
   }
+  c.mode_end = ws.stiction.margin(end.v);
   normalize_quaternions(tree_of(ws.model), end.q.data());
   c.q_error.setZero();
   c.v_error.setZero();

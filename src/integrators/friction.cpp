@@ -12,6 +12,8 @@
 
 namespace scree {
 
+constexpr int kMostChanges = 20;  // changes of the sides of joint friction
+
 FrictionSolver::FrictionSolver(const Model& model, const World& world)
     : ModelLaneHost(model, world, 1),
       setup_(make_lane_setup(model, world)),
@@ -84,13 +86,22 @@ void FrictionSolver::touches(int pair, const V3<double>& position, const V3<doub
 bool FrictionSolver::solve_stage(const StepOptions& options, FrictionResult& result) {
   ++result.stages;
   std::copy(stage_.guess.begin(), stage_.guess.end(), trial_.begin());
+  stage_.find_friction_sides(0, trial_.data());
   evaluate(trial_);
   stage_.scale(true);
   keep();
   bool solved = std::isfinite(from_.value) && std::isfinite(stage_.merit()) && stage_.within_chart();
-  if (solved && !stage_.small(options.tolerance))
-    solved = options.optimizer == Optimizer::lbfgs ? minimise_by_lbfgs(options, result)
-                                                   : minimise_by_newton(options, result);
+  SideSearch friction;  // of joints
+  const int most = kMostChanges + 2 * model_.nv();
+  for (int changes = 0; solved; ++changes) {
+    if (!stage_.small(options.tolerance))
+      solved = options.optimizer == Optimizer::lbfgs ? minimise_by_lbfgs(options, result)
+                                                     : minimise_by_newton(options, result);
+    if (!solved || !stage_.move_friction_sides(0, friction)) break;
+    solved = changes < most;
+    evaluate(trial_);
+    keep();
+  }
   result.residual = stage_.largest_residual();
   return solved && stage_.within_chart() && stage_.turned_little() && stage_.small(options.tolerance);
 }
@@ -342,6 +353,9 @@ bool FrictionSolver::minimise_by_lbfgs(const StepOptions& options, FrictionResul
   while (go_on) {
     for (size_t a = 0; a < n_; ++a) {
       scale_[a] = unit * std::sqrt(stage_.weights[a]);
+      // Joints that dry friction holds are stiffer than their inertia by far.
+      const double stiffer = 1 + h * h * stage_.weights[a] * stage_.friction_stiffness(a);
+      if (stiffer > 1) scale_[a] /= energy_ ? std::sqrt(stiffer) : stiffer;
       x[a] = from_.delta[a] / scale_[a];
     }
     const int before = search.iterations;

@@ -18,6 +18,7 @@
 #include "base/random.h"
 #include "contact/rigid_contacts.h"
 #include "control/joint_forces.h"
+#include "control/joint_friction.h"
 #include "impact/contact_lcp.h"
 #include "integrators/runge_kutta.h"
 #include "scree/error.h"
@@ -69,6 +70,7 @@ struct Inclusion::Impl {
         control(control_),
         options(options_),
         joint_forces(model_),
+        joint_friction(model_),
         contacts(model_, world_),
         random(options_.seed, 0) {}
 
@@ -77,6 +79,7 @@ struct Inclusion::Impl {
   const Control control;
   const InclusionOptions options;
   JointForces joint_forces;
+  JointFriction joint_friction;
   RigidContacts contacts;
   Lemke lemke;
   RandomStream random;
@@ -120,6 +123,21 @@ struct Inclusion::Impl {
 
   // ---- smooth motion ----
 
+  // Dry friction as a damper that an explicit step of max_dt carries: in the metric of the mass matrix all dampers
+  // together are no stiffer than 1/max_dt, and none exceeds its friction at rates beyond kJointCreep.    theory (5.13)
+  bool add_joint_friction(const Eigen::VectorXd& v, Eigen::VectorXd& force) {
+    const Eigen::LLT<Eigen::MatrixXd> M(contacts.dynamics().mass_matrix());
+    if (M.info() != Eigen::Success) return false;
+    const double share = options.max_dt * joint_friction.count();
+    for (const auto [dof, friction] : joint_friction.joints()) {
+      const Eigen::VectorXd unit = Eigen::VectorXd::Unit(model.nv(), dof);
+      const double mobility = M.matrixL().solve(unit).squaredNorm();  // (M^-1)_jj
+      const double damping = std::min(friction / kJointCreep, 1 / (share * mobility));
+      force(dof) -= std::clamp(damping * v(dof), -friction, friction);
+    }
+    return true;
+  }
+
   bool acceleration(double time, const Eigen::VectorXd& q, const Eigen::VectorXd& v, Eigen::VectorXd& vdot) {
     Eigen::VectorXd force(model.nv());
     if (control.motion) {
@@ -131,6 +149,7 @@ struct Inclusion::Impl {
     }
     vdot.resize(model.nv());
     contacts.set_position(q);
+    if (!joint_friction.none() && !add_joint_friction(v, force)) return false;
     return contacts.dynamics().forward_dynamics(v, force, world.gravity, vdot) && vdot.allFinite();
   }
 

@@ -31,6 +31,7 @@ struct LaneJoint {
   bool follows, ball, limited;
   double multiplier, offset;
   double armature, damping, effort;        // as Joint
+  double friction;                         // of the coordinate, at its first joint; 0 at those that follow
   double lower, upper, stiffness, margin;  // of its stops
 };
 // A pair by its number, as Pairs has it (contact/pairs.h): a rounded point of a body and a solid.

@@ -54,10 +54,12 @@ LaneSetup make_lane_setup(const Model& model, const World& world) {
     const Joint& joint = model.joints()[j];
     const Node& node = setup.tree->nodes[j];
     const JointLimits& l = joint.limits;
+    const double friction =
+        velocity_count(joint.type) == 1 && !node.follows ? setup.tree->friction[static_cast<size_t>(node.v_index)] : 0;
     setup.joints.push_back({joint.q_index, joint.v_index, velocity_count(joint.type), node.follows,
                             joint.type == JointType::ball, std::isfinite(l.lower) || std::isfinite(l.upper),
-                            node.multiplier, node.offset, joint.armature, joint.damping, joint.effort, l.lower, l.upper,
-                            l.stiffness, l.margin});
+                            node.multiplier, node.offset, joint.armature, joint.damping, joint.effort, friction,
+                            l.lower, l.upper, l.stiffness, l.margin});
   }
   const Pairs pairs(model, world);
   for (int pair = 0; pair < pairs.count(); ++pair) {

@@ -124,8 +124,14 @@ void LastingStep::find_work(double h) {
     ws_.gradient.noalias() += ws_.dynamics.mass_matrix() * ws_.direction;
     drives = v.dot(ws_.gradient) - friction - normal;
   }
+  double dry = 0;  // of joints
+  for (const JointFriction::Dry& joint : ws_.joint_friction.joints()) {
+    const int a = joint.dof;
+    dry -= v(a) * dry_friction<double>(ws_.delta(a), h, joint.friction, ws_.joint_friction.sides()[a]).slope;
+  }
+  if (!(options_.explicit_pd || limp)) drives -= dry;
   drives -= ws_.joint_forces.stop_power(c_.middle.q.data(), v.data());
-  friction_work_ = h * std::min(0.0, friction);
+  friction_work_ = h * (std::min(0.0, friction) + std::min(0.0, dry));
   work_ = h * drives + friction_work_;
 }
 

@@ -11,15 +11,18 @@ JointStage linearised_stage(const State& state, double h, const StepWorkspace::I
 
 void start_sides(const Control& control, const StepOptions& options, double h, const State& state,
                  StepWorkspace::Impl& ws) {
-  if (options.explicit_pd) return;
   ws.direction = h * state.v;
+  ws.joint_friction.find(ws.direction.data(), ws.linearised.zero.data(), h);
+  if (options.explicit_pd) return;
   ws.joint_forces.find_sides(control, linearised_stage(state, h, ws), ws.direction.data(), ws.linearised.sides.data());
 }
 
 bool change_sides(const Control& control, const StepOptions& options, double h, const State& state,
                   StepWorkspace::Impl& ws) {
-  return !options.explicit_pd && ws.joint_forces.move_sides(control, linearised_stage(state, h, ws), ws.delta.data(),
-                                                            ws.linearised.sides.data());
+  const bool slides = ws.joint_friction.move(ws.delta.data(), ws.linearised.zero.data(), h);
+  const bool pulls = !options.explicit_pd && ws.joint_forces.move_sides(control, linearised_stage(state, h, ws),
+                                                                        ws.delta.data(), ws.linearised.sides.data());
+  return slides || pulls;
 }
 
 const Eigen::MatrixXd& solve_linearised(const Control& control, const StepOptions& options, double h,
@@ -42,6 +45,12 @@ const Eigen::MatrixXd& solve_linearised(const Control& control, const StepOption
       ws.joint_hessian(a, a) -= armature / (h * h);
     }
     ws.add_joint_hessian(true);
+  }
+  for (const JointFriction::Dry& joint : ws.joint_friction.joints()) {
+    const int a = joint.dof;
+    const Potential<double> dry = dry_friction<double>(0, h, joint.friction, ws.joint_friction.sides()[a]);
+    ws.gradient(a) += dry.slope;
+    ws.jacobian(a, a) += dry.curvature;
   }
   if (!v_forces) ws.lu.compute(ws.jacobian);
   ws.delta = ws.lu.solve(ws.gradient);

@@ -10,17 +10,18 @@ namespace scree {
 // Without contact forces:
 //   A delta = M v_n/h - C(q_n, v_n) - U',   A = M/h^2 + U''
 // Leaves A in ws.jacobian, its factors in ws.lu and the solution in ws.delta. Returns M, valid until ws.dynamics moves.
-// Implicit control is that of ws.linearised.sides.
+// Implicit control is that of ws.linearised.sides, joint friction that of ws.joint_friction.
 // `v_forces`: the velocity that C and explicit control are taken at, in place of v_n; A is that of the last call then.
 const Eigen::MatrixXd& solve_linearised(const Control& control, const StepOptions& options, double h,
                                         const State& state, StepWorkspace::Impl& ws,
                                         const Eigen::VectorXd* v_forces = nullptr);
 
-// Implicit control is linear on either side of its effort bounds: starts with ws.linearised.sides at delta = h v_n, and
-// calls `solve`, which leaves ws.delta, until that ends on the sides it was linearised on. False: not solved, or not
-// after kMostSides changes, which `result` says then.                                                     theory (5.7)
+// Implicit control and joint friction are linear on either side of their bounds: starts with their sides at
+// delta = h v_n, and calls `solve`, which leaves ws.delta, until that ends on the sides it was linearised on. False:
+// not solved, or not after kMostSides changes and two more for each joint with friction, which `result` says then.
+// theory (5.7)
 constexpr int kMostSides = 20;
-constexpr char kNoSides[] = "implicit control: joints go on changing between the sides of their effort bounds";
+constexpr char kNoSides[] = "joints go on changing between the sides of their effort bounds or of their friction";
 void start_sides(const Control& control, const StepOptions& options, double h, const State& state,
                  StepWorkspace::Impl& ws);
 bool change_sides(const Control& control, const StepOptions& options, double h, const State& state,
@@ -29,7 +30,8 @@ template <class Solve>
 bool solve_on_sides(const Control& control, const StepOptions& options, double h, const State& state,
                     StepWorkspace::Impl& ws, SubstepResult& result, Solve&& solve) {
   start_sides(control, options, h, state, ws);
-  for (int changes = 0; changes <= kMostSides; ++changes) {
+  const int most = kMostSides + 2 * ws.joint_friction.count();
+  for (int changes = 0; changes <= most; ++changes) {
     if (!solve()) return false;
     if (!change_sides(control, options, h, state, ws)) return true;
   }

@@ -61,6 +61,7 @@ template <class T> class Lockstep final : public LaneMachine {
     bool second = false, fresh = false, recalled = false;
     int iterations = 0, shortened = 0;
     double merit = 0, fraction = 1, damping = 0, residual = 0;
+    SideSearch friction;              // of joints
     double recent[kRemembered] = {};  // merits before, the next to be forgotten at iterations % kRemembered
     // A contact that comes or goes makes Newton's method leap before it converges: undamped steps must be better than
     // the worst of the last few, not than the last one (Grippo, Lampariello and Lucidi 1986).
@@ -203,6 +204,8 @@ template <class T> void Lockstep<T>::start_stage(const If& chosen) {
     it.fresh = true, it.recalled = false;
     it.iterations = it.shortened = 0;
     it.fraction = 1, it.damping = 0;
+    it.friction = {};
+    stage_.find_friction_sides(l, trial_.data());
     ++it.report.stages;
   }
 }
@@ -359,6 +362,7 @@ template <class T> void Lockstep<T>::judge(LaneHost& host) {
     }
     set_lane(accepted, l, true);
     if (it.damping > 0 && !it.recalled && !it.fresh) it.damping = it.damping > kLeastDamping ? 0.01 * it.damping : 0;
+    const bool stepped = !it.fresh && !it.recalled;
     if (it.fresh) std::fill(it.recent, it.recent + kRemembered, m);
     it.recent[it.iterations % kRemembered] = m;
     it.fresh = it.recalled = false;
@@ -366,7 +370,13 @@ template <class T> void Lockstep<T>::judge(LaneHost& host) {
     it.residual = lane(largest, l);
     it.shortened = 0;
     it.fraction = 1;
-    if (solved) {
+    if (stepped && stage_.move_friction_sides(l, it.friction)) {
+      if (it.iterations == setup_.max_iterations) it.next = Next::fail;
+      it.fresh = true;  // the same pose once more, on other sides
+      it.damping = 0;
+      set_lane(shorter, l, true);
+      set_lane(fraction, l, 0.0);
+    } else if (solved) {
       it.next = lane(little, l) ? Next::done : Next::fail;
     } else if (it.iterations == setup_.max_iterations) {
       it.next = Next::fail;

@@ -17,14 +17,15 @@ struct NewtonEulerEquations {
     ws.newton_euler.set_trial(delta.data());
     ws.newton_euler.residual(forces.data());
     double potential = 0;  // the joint forces have one, the inertia does not
-    ws.joint_forces.add_implicit(control, joint_stage(ws.newton_euler), delta.data(), potential, forces.data(),
-                                 nullptr);
+    ws.joint_forces.add_implicit(control, joint_stage(ws.newton_euler, ws.joint_friction.sides()), delta.data(),
+                                 potential, forces.data(), nullptr);
   }
 
   void differentiate() {
     ws.newton_euler.jacobian(ws.jacobian.data());
     ws.residual_scale.measure(tree_of(ws.model), ws.newton_euler);
-    ws.find_joint_hessian(control, joint_stage(ws.newton_euler), ws.delta.data(), ws.trial_gradient.data());
+    ws.find_joint_hessian(control, joint_stage(ws.newton_euler, ws.joint_friction.sides()), ws.delta.data(),
+                          ws.trial_gradient.data());
     ws.residual_scale.add_joints(ws.joint_hessian);
     ws.add_joint_hessian(true);
   }

@@ -22,16 +22,16 @@ struct PositionBasedEquations {
     ws.position_based.set_trial(delta.data());
     ws.position_based.residual(gradient.data());
     trial_value = ws.position_based.objective();
-    ws.joint_forces.add_implicit(control, joint_stage(ws.position_based), delta.data(), trial_value, gradient.data(),
-                                 nullptr);
+    ws.joint_forces.add_implicit(control, joint_stage(ws.position_based, ws.joint_friction.sides()), delta.data(),
+                                 trial_value, gradient.data(), nullptr);
   }
 
   void differentiate() {
     ws.position_based.hessian(ws.jacobian.data(), ws.gauss_newton.data());
     ws.residual_scale.measure(tree_of(ws.model), ws.position_based);
     double unwanted = 0;  // and the gradient: not wanted again
-    ws.joint_forces.add_implicit(control, joint_stage(ws.position_based), ws.delta.data(), unwanted,
-                                 ws.trial_gradient.data(), ws.jacobian.data());
+    ws.joint_forces.add_implicit(control, joint_stage(ws.position_based, ws.joint_friction.sides()), ws.delta.data(),
+                                 unwanted, ws.trial_gradient.data(), ws.jacobian.data());
   }
 
   // Newton direction -(H + shift GN)^-1 g with the smallest shift of 0, 0.01, 0.1, ... that makes the matrix positive

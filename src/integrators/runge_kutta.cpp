@@ -24,7 +24,16 @@ bool forward_rates(const Control& control, double time, const Eigen::VectorXd& q
   position_rate(tree_of(ws.model), q.data(), v.data(), q_rate.data());
   ws.joint_forces.explicit_force(ws.control_at(control, time), q.data(), v.data(), ws.force.data());
   ws.dynamics.set_position(q);
+  if (!ws.stiction.none()) return ws.stiction.accelerate(ws.dynamics, ws.world.gravity, v, ws.force, v_rate);
   return ws.dynamics.forward_dynamics(v, ws.force, ws.world.gravity, v_rate);
+}
+
+bool begin_stiction(const Control& control, double time, const Eigen::VectorXd& q, Eigen::VectorXd& v,
+                    StepWorkspace::Impl& ws) {
+  if (ws.stiction.none()) return true;
+  ws.joint_forces.explicit_force(ws.control_at(control, time), q.data(), v.data(), ws.force.data());
+  ws.dynamics.set_position(q);
+  return ws.stiction.begin(ws.dynamics, ws.world.gravity, ws.force, v);
 }
 
 void normalize_quaternions(const Tree& tree, double* q) {

@@ -13,6 +13,7 @@
 #include <limits>
 
 #include "contact/load_rule.h"
+#include "control/dry_friction.h"
 #include "dynamics/newton_euler.h"
 #include "dynamics/position_based.h"
 #include "dynamics/reduction.h"
@@ -53,6 +54,11 @@ template <class T> class SmoothStage {
   void jacobian();                                // after evaluate(), into row and column
   If factor();                                    // in place; where it is regular
   void solve(T* x) const;                         // x <- J^-1 x
+  // Sides of joint friction of one lane: those of its displacement, and after a solution on the sides at hand those it
+  // leads to. False: it is the solution.                                                             theory (5.10)
+  void find_friction_sides(int l, const T* delta);
+  bool move_friction_sides(int l, SideSearch& search);
+  double friction_stiffness(size_t dof) const;    // of the first lane, on the side at hand
   T step_limit(const T* step);                    // the part of a step from the trial pose that is to be trusted
   void dense_jacobian(int l, double* out) const;  // of one lane, n x n, column-major; before factor()
 
@@ -158,6 +164,8 @@ template <class T> class SmoothStage {
   std::vector<int> dof_depth_, dof_path_;
   std::vector<T> dof_row_, dof_column_, dof_gauss_newton_, masses_, levers_;
   std::vector<BallBlock> ball_blocks_;
+  std::vector<int> dry_joints_;    // those with friction
+  std::vector<T> friction_side_;   // by dof
   LaneBuffer lane_step_, lane_q_;  // of one lane
 };
 
@@ -183,10 +191,30 @@ SmoothStage<T>::SmoothStage(const LaneSetup& setup)
   const size_t bodies = tree_.nodes.size(), dofs = static_cast<size_t>(n), matrix = dofs * dofs;
   const size_t pairs = s_.pairs.size();
   const T zero(0);
-  for (std::vector<T>* x :
-       {&v,          &kp,     &kd,        &torque,        &target_velocity,  &residual,       &guess,      &rest,
-        &joint_rest, &coast,  &weights,   &rounding,      &delta_,           &zero_,          &masses_,    &levers_,
-        &bending_,   &rates_, &unwanted_, &mass_inverse_, &joint_curvature_, &inverse_pivot_, &pivot_size_})
+  for (std::vector<T>* x : {&v,
+                            &kp,
+                            &kd,
+                            &torque,
+                            &target_velocity,
+                            &residual,
+                            &guess,
+                            &rest,
+                            &joint_rest,
+                            &coast,
+                            &weights,
+                            &rounding,
+                            &delta_,
+                            &zero_,
+                            &masses_,
+                            &levers_,
+                            &bending_,
+                            &rates_,
+                            &unwanted_,
+                            &mass_inverse_,
+                            &joint_curvature_,
+                            &inverse_pivot_,
+                            &pivot_size_,
+                            &friction_side_})
     x->assign(dofs, zero);
   q.assign(static_cast<size_t>(tree_.nq), zero);
   target.assign(static_cast<size_t>(tree_.nq), zero);
@@ -206,6 +234,8 @@ SmoothStage<T>::SmoothStage(const LaneSetup& setup)
   centres_.resize(pairs);
   step_twists_.resize(bodies);
   ball_blocks_.resize(s_.joints.size());
+  for (size_t j = 0; j < s_.joints.size(); ++j)
+    if (s_.joints[j].friction > 0) dry_joints_.push_back(static_cast<int>(j));
   substep = stage_h = T(1);
   value = zero;
   coefficients = {T(1), T(1), zero, zero, T(1), zero};

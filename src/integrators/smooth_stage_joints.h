@@ -6,7 +6,8 @@
 
 namespace scree {
 
-// Rotor inertia, damping, PD with effort bound, stops: theory (5.1) to (5.6), as JointForces::add_implicit.
+// Rotor inertia, damping, PD with effort bound, stops, dry friction: theory (5.1) to (5.8), as
+// JointForces::add_implicit.
 template <class T> void SmoothStage<T>::joint_forces(LaneHost& host) {
   const T by_h = T(1) / stage_h, zero(0), half(0.5);
   const bool energy = s_.law.friction == FrictionLaw::energy;  // else R is no gradient, and no one asks for `value`
@@ -34,6 +35,11 @@ template <class T> void SmoothStage<T>::joint_forces(LaneHost& host) {
     residual[a] += pd.slope + limit.slope;
     joint_curvature_[a] += pd.curvature + limit.curvature;
     if (energy) value += select(stiff > zero, pd.value, u * delta_[a]) + limit.value;
+    if (!(joint.friction > 0)) continue;
+    const Potential<T> dry = dry_friction<T>(delta_[a] - joint_rest[a], stage_h, T(joint.friction), friction_side_[a]);
+    residual[a] += dry.slope;
+    joint_curvature_[a] += dry.curvature;
+    if (energy) value += dry.value;
   }
   if (!tree_.has_followers()) return;
   for (const LaneJoint& joint : s_.joints)  // after all masters, which set joint_curvature_
@@ -52,6 +58,36 @@ template <class T> void SmoothStage<T>::follower_forces(const LaneJoint& joint, 
   residual[a] += m * (inertia * ahead + viscous * moved + limit.slope);
   joint_curvature_[a] += m * m * (inertia + viscous + limit.curvature);
   if (energy) value += half * inertia * ahead * ahead + half * viscous * moved * moved + limit.value;
+}
+
+template <class T> void SmoothStage<T>::find_friction_sides(int l, const T* delta) {
+  for (const int j : dry_joints_) {
+    const size_t a = static_cast<size_t>(s_.joints[static_cast<size_t>(j)].v_index);
+    const double moved = lane(delta[a], l) - lane(joint_rest[a], l);
+    set_lane(friction_side_[a], l, side_of_slip<T>(moved, lane(stage_h, l)));
+  }
+}
+
+template <class T> bool SmoothStage<T>::move_friction_sides(int l, SideSearch& search) {
+  if (dry_joints_.empty()) return false;
+  const auto dof = [&](int k) {
+    return static_cast<size_t>(s_.joints[static_cast<size_t>(dry_joints_[static_cast<size_t>(k)])].v_index);
+  };
+  const auto wanted = [&](int k) {
+    return side_of_slip<T>(lane(delta_[dof(k)], l) - lane(joint_rest[dof(k)], l), lane(stage_h, l));
+  };
+  const auto side = [&](int k) { return static_cast<int>(lane(friction_side_[dof(k)], l)); };
+  const auto set_side = [&](int k, int to) { set_lane(friction_side_[dof(k)], l, to); };
+  return move_sides(static_cast<int>(dry_joints_.size()), search, wanted, side, set_side);
+}
+
+template <class T> double SmoothStage<T>::friction_stiffness(size_t dof) const {
+  for (const int j : dry_joints_) {
+    const LaneJoint& joint = s_.joints[static_cast<size_t>(j)];
+    if (static_cast<size_t>(joint.v_index) == dof && lane(friction_side_[dof], 0) == 0)
+      return joint.friction / (kJointCreep * lane(stage_h, 0));
+  }
+  return 0;
 }
 
 // Lane by lane: quaternions and logarithms.

@@ -32,6 +32,8 @@ StepWorkspace::Impl::Impl(const Model& m, const World& w)
       pairs(m, w),
       dynamics(m),
       joint_forces(m),
+      joint_friction(m),
+      stiction(m),
       moving_control(m),
       before(make_state(m)),
       position_based(m),
@@ -49,7 +51,8 @@ StepWorkspace::Impl::Impl(const Model& m, const World& w)
       cholesky(tree_of(m).parent),
       lu(m.nv()),
       tree_lu(tree_of(m).parent),
-      rk4{Eigen::VectorXd(m.nq()), Eigen::VectorXd(m.nv()), Eigen::MatrixXd(m.nq(), 4), Eigen::MatrixXd(m.nv(), 4)},
+      rk4{Eigen::VectorXd(m.nq()),    Eigen::VectorXd(m.nv()), Eigen::MatrixXd(m.nq(), 4),
+          Eigen::MatrixXd(m.nv(), 4), Eigen::VectorXd(m.nq()), Eigen::VectorXd(m.nv())},
       linearised{std::vector<int>(static_cast<size_t>(m.nv()), 0), Eigen::VectorXd::Zero(m.nv())},
       nmdp2{Eigen::VectorXd(m.nv()), std::vector<BodyRate>(tree_of(m).nodes.size()), {}},
       contact(m, w),
@@ -61,7 +64,7 @@ StepWorkspace::Impl::Impl(const Model& m, const World& w)
 void StepWorkspace::Impl::poison() {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   for (Eigen::VectorXd* x : {&delta, &trial_delta, &gradient, &trial_gradient, &direction, &force, &rk4.q, &rk4.v,
-                             &residual_scale.mass_diagonal, &residual_scale.rounding})
+                             &rk4.q_start, &rk4.v_start, &residual_scale.mass_diagonal, &residual_scale.rounding})
     x->setConstant(kNan);
   rk4.q_rate.setConstant(kNan);
   rk4.v_rate.setConstant(kNan);
@@ -92,6 +95,7 @@ void StepWorkspace::Impl::record_stage() {
   if (!on_substep) return;
   StageRecord& stage = stages.emplace_back();
   stage.delta = delta;
+  stage.friction_sides = joint_friction.all_sides();
   stage.w = contact.w.head(contact.set.weight_count());
   contact.set.picks(stage.picks);
 }

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "control/joint_forces.h"
+#include "control/joint_friction.h"
 #include "dynamics/discretisation.h"
 #include "dynamics/dynamics_impl.h"
 #include "integrators/contact_scratch.h"
@@ -14,16 +15,18 @@
 #include "integrators/lcp_scratch.h"
 #include "integrators/pbfd.h"
 #include "integrators/residual.h"
+#include "integrators/stiction.h"
 #include "scree/step.h"
 #include "solvers/tree_cholesky.h"
 #include "solvers/tree_lu.h"
 
 namespace scree {
 
-// Of rk4: the stage at hand, and the rates of all, one column each.
+// Of rk4: the stage at hand, the rates of all, one column each, and where a part of a step starts.
 struct Rk4Scratch {
   Eigen::VectorXd q, v;
   Eigen::MatrixXd q_rate, v_rate;
+  Eigen::VectorXd q_start, v_start;
 };
 
 // Of linearised.cpp.
@@ -43,6 +46,7 @@ struct Nmdp2Scratch {
 struct StageRecord {
   Eigen::VectorXd delta, w;
   std::vector<ContactSet::Pick> picks;
+  std::vector<int> friction_sides;
 };
 
 struct StepWorkspace::Impl {
@@ -55,7 +59,9 @@ struct StepWorkspace::Impl {
   bool has_contact() const { return pairs.count() > 0; }
   Dynamics dynamics;
   JointForces joint_forces;
-  ImpactResolver resolve;  // empty: resolve_impact
+  JointFriction joint_friction;  // of the stage at hand
+  Stiction stiction;             // of the explicit step at hand
+  ImpactResolver resolve;        // empty: resolve_impact
   // The control at a time: `control` itself, or with the targets of its motion.
   const Control& control_at(const Control& control, double time);
   Control moving_control;
@@ -107,8 +113,8 @@ struct WorkspaceAccess {
   static StepWorkspace::Impl& impl(StepWorkspace& workspace) { return *workspace.impl_; }
 };
 
-inline JointStage joint_stage(const Discretisation& stage) {
-  return {stage.start(), stage.joint_rest().data(), stage.joint_coast().data(), stage.h()};
+inline JointStage joint_stage(const Discretisation& stage, const int* friction_sides = nullptr) {
+  return {stage.start(), stage.joint_rest().data(), stage.joint_coast().data(), stage.h(), nullptr, friction_sides};
 }
 
 }  // namespace scree

@@ -242,6 +242,10 @@ void check_joint(Joint& joint) {
   }
   check_limits(place, joint);
   check_not_negative(place, "damping", joint.damping);
+  check_not_negative(place, "friction", joint.friction);
+  if (joint.friction > 0 && velocity_count(joint.type) != 1)
+    fail(place, fmt::format("a {} joint takes no friction, expected a revolute, continuous or prismatic one",
+                            joint_type_name(joint.type)));
   check_not_negative(place, "armature", joint.armature);
   if (joint.armature > 0) check_at_least(place, "armature", joint.armature, kLeastInertia);
   check_bound(place, "effort", joint.effort);

@@ -85,6 +85,7 @@ Tree compile_tree(const std::vector<Body>& bodies, const std::vector<Joint>& joi
     tree.nv += velocity_count(joints[i].type);
   }
   tree.armature.assign(static_cast<size_t>(tree.nv), 0);
+  tree.friction = tree.armature;
   for (size_t i = 0; i < bodies.size(); ++i) {
     const Body& body = bodies[i];
     const Joint& joint = joints[i];
@@ -110,6 +111,7 @@ Tree compile_tree(const std::vector<Body>& bodies, const std::vector<Joint>& joi
       tree.dof_node.push_back(static_cast<int>(i));
       tree.coordinate.push_back(joint.v_index + k);
       tree.armature[static_cast<size_t>(joint.v_index + k)] += multiplier * multiplier * joint.armature;
+      tree.friction[static_cast<size_t>(joint.v_index + k)] += std::abs(multiplier) * joint.friction;
     }
     tree.last_dof.push_back(last_dof);
   }

@@ -57,6 +57,7 @@ struct Tree {
   std::vector<int> parent;  // as factorisations of matrices eliminate them (math/elimination.h); dof_parent without
                             // followers
   std::vector<double> armature;  // of its joint and those that follow: sum of multiplier^2 armature
+  std::vector<double> friction;  // dry friction against its rate, likewise: sum of |multiplier| friction
   // Dofs of one path that share a coordinate.
   struct SharedPair {
     int above, below;

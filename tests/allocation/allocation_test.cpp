@@ -17,6 +17,7 @@
 #include "support/allocation_guard.h"
 #include "support/contact_robots.h"
 #include "support/impact_problems.h"
+#include "support/mechanisms.h"
 #include "support/paths.h"
 #include "support/random_tree.h"
 #include "support/simplex_problems.h"
@@ -60,6 +61,15 @@ TEST(Step, AllocatesNothingAfterWarmUp) {
     robot.control().kd.tail(28).setConstant(20);
     robot.control().target.tail(28).setConstant(0.5);
     expect_no_allocation(robot, "robosimian");
+  }
+}
+
+TEST(Step, AllocatesNothingWhereJointsRub) {
+  const Model model = test::with_friction(test::chain(6, 0.2), [](const Joint&) { return 0.2; });
+  for (const IntegratorType integrator : integrators()) {
+    Simulation s(model, StepOptions{.integrator = integrator, .dt = 0.01});
+    s.set_state(Eigen::VectorXd::LinSpaced(6, -1, 1), Eigen::VectorXd::Zero(6));
+    expect_no_allocation(s, integrator_name(integrator));
   }
 }
 

@@ -1,6 +1,8 @@
 // Small mechanisms with known motion.
 #pragma once
 
+#include <functional>
+
 #include "scree/model.h"
 #include "scree/world.h"
 
@@ -87,6 +89,18 @@ inline Model single_joint(Joint joint, double mass = 2, double inertia = 0.3) {
   body.inertia = inertia * Mat3::Identity();
   joint.name = "joint";
   builder.add_body(body, "world", joint);
+  return builder.build();
+}
+
+// The bodies and joints of a model, with friction in all joints of one dof.
+inline Model with_friction(const Model& model, const std::function<double(const Joint&)>& friction) {
+  ModelBuilder builder(model.name());
+  for (size_t i = 0; i < model.bodies().size(); ++i) {
+    const Body& body = model.bodies()[i];
+    Joint joint = model.joints()[i];
+    if (velocity_count(joint.type) == 1) joint.friction = friction(joint);
+    builder.add_body(body, body.parent == kWorld ? "world" : model.body(body.parent).name, joint);
+  }
   return builder.build();
 }
 
