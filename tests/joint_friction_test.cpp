@@ -297,7 +297,7 @@ TEST(JointFriction, OptimisersOfTheEnergyAgree) {
 // a velocity that is off by what friction does in a part of it: of first order, if of a small one, in two stages.
 TEST(JointFriction, IntegratorsConvergeToOneMotion) {
   const int n = 4;
-  const Eigen::VectorXd q = (Eigen::VectorXd(n) << 0.9, -0.7, 0.5, -1.1).finished();
+  const Eigen::VectorXd q = Eigen::Vector4d(0.9, -0.7, 0.5, -1.1);
   struct Case {
     double friction, time, coarse, fine;
     double ratio_one, ratio_two;  // of the errors, by order of the scheme

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "model/tree.h"
+
 namespace scree {
 namespace {
 
