@@ -105,7 +105,7 @@ enum class ContactCandidates {
   automatic,  // the named contact points if the model has any, else those of its collision shapes
   named,      // Model::contact_points()
   shapes,     // from collision shapes: sphere centres, capsule ends (with radius), box corners, cylinder rims (8 points
-              // each), vertices of a mesh's convex hull
+              // each), some vertices of a mesh's convex hull (scree/candidates.h)
   all,        // both
 };
 std::vector<Collider> contact_candidates(const Model& model, ContactCandidates which);
