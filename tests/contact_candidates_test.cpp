@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "scree/contact.h"
+#include "scree/candidates.h"
 #include "scree/error.h"
 #include "support/random_tree.h"
 
@@ -87,6 +87,10 @@ TEST(ContactCandidates, AMeshGivesTheVerticesOfItsHull) {
   }
 }
 
+CandidateOptions of_shapes(double hull_accuracy) {
+  return {.which = ContactCandidates::shapes, .hull_accuracy = hull_accuracy};
+}
+
 // Every point of a ball's mesh is a hull vertex, and none inside is.
 TEST(ContactCandidates, HullOfRandomPointsOnASphere) {
   test::Random random(93);
@@ -99,32 +103,59 @@ TEST(ContactCandidates, HullOfRandomPointsOnASphere) {
     builder.add_shape("foot", collision(Mesh{.uri = "ball.obj",
                                              .scale = Vec3::Constant(scale),
                                              .data = std::make_shared<const TriangleMesh>(mesh)}));
-    const std::vector<Collider> points = contact_candidates(builder.build(), ContactCandidates::shapes);
+    const Model model = builder.build();
+    const std::vector<Collider> points = contact_candidates(model, of_shapes(0));
     ASSERT_EQ(points.size(), 300u);
     for (size_t k = 0; k < 300; ++k) EXPECT_EQ(points[k].X_BS.p, Vec3(scale * mesh.vertices[k]));
+    ASSERT_EQ(mesh_points(model, points).size(), 1u);
+    EXPECT_LE(mesh_points(model, points)[0].distance, 1e-12 * scale);
+
+    // By default fewer stand for them, as well as is said.
+    const std::vector<Collider> fewer = contact_candidates(model, ContactCandidates::shapes);
+    EXPECT_LT(fewer.size(), 250u);
+    const MeshPoints report = mesh_points(model, fewer).at(0);
+    EXPECT_EQ(report.name, "foot");
+    EXPECT_EQ(report.vertices, 600u);
+    EXPECT_EQ(report.points, fewer.size());
+    EXPECT_EQ(report.dimension, 3);
+    EXPECT_NEAR(report.size, 2 * scale, 0.05 * scale);
+    EXPECT_LE(report.distance, 0.01 * report.size);
+    EXPECT_GT(report.distance, 0);
+    for (const Collider& point : fewer)
+      EXPECT_EQ(std::ranges::count(points, point.X_BS.p, [](const Collider& c) { return c.X_BS.p; }), 1);
   }
 }
 
-TEST(ContactCandidates, AFlatMeshIsRefusedByName) {
+TEST(ContactCandidates, AFlatMeshHasTheCornersOfItsOutline) {
   TriangleMesh mesh;
   mesh.vertices = {Vec3(0, 0, 1), Vec3(1, 0, 1), Vec3(0, 1, 1), Vec3(1, 1, 1), Vec3(0.3, 0.2, 1)};
   mesh.triangles = {{0, 1, 2}};
-  for (const size_t count : {5u, 4u, 3u}) {
+  for (const size_t count : {5u, 4u, 3u, 2u, 1u}) {
     mesh.vertices.resize(count);
+    const int last = static_cast<int>(count) - 1;
+    mesh.triangles = {{0, std::min(1, last), std::min(2, last)}};
     ModelBuilder builder = one_body();
     builder.add_shape("foot", collision(Mesh{.uri = "sheet.stl", .data = std::make_shared<const TriangleMesh>(mesh)}));
     const Model model = builder.build();
-    try {
-      contact_candidates(model, ContactCandidates::shapes);
-      FAIL();
-    } catch (const InputError& error) {
-      const std::string message = error.what();
-      EXPECT_NE(message.find("collision mesh \"foot\" of link foot: its " + std::to_string(count) + " vertices"),
-                std::string::npos)
-          << message;
-      EXPECT_EQ(message.find('\n'), std::string::npos);
+    for (const double accuracy : {0.0, 0.01}) {
+      const std::vector<Collider> points = contact_candidates(model, of_shapes(accuracy));
+      EXPECT_EQ(points.size(), std::min<size_t>(count, 4));
+      EXPECT_EQ(mesh_points(model, points).at(0).dimension, count > 2 ? 2 : static_cast<int>(count) - 1);
+      EXPECT_EQ(mesh_points(model, points)[0].distance, 0);
     }
     EXPECT_TRUE(contact_candidates(model, ContactCandidates::named).empty());
+  }
+}
+
+TEST(ContactCandidates, AccuracyIsChecked) {
+  const Model model = one_body().build();
+  for (const double wrong : {-0.01, 0.6, std::nan("")}) {
+    try {
+      contact_candidates(model, of_shapes(wrong));
+      FAIL();
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find("hull_accuracy is "), std::string::npos);
+    }
   }
 }
 

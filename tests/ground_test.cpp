@@ -94,6 +94,45 @@ TEST(Ground, StaticDepthIsThatOfTheOptions) {
   for (const IntegratorType rigid : {event, ne_lcp}) EXPECT_EQ(of({}, rigid), 0);
 }
 
+// However many points a model has, few of them carry it: of eight or more a share is an eighth of the weight, and what
+// stands on four of them is as deep as a box is.
+TEST(Ground, IsNoSofterForRobotsWithManyPoints) {
+  for (const int more : {0, 1, 4, 100, 3000}) {
+    ModelBuilder builder("table");
+    Body body;
+    body.name = "table";
+    body.mass = 3;
+    body.inertia = 0.1 * Mat3::Identity();
+    Joint joint;
+    joint.name = "base";
+    joint.type = JointType::floating;
+    builder.add_body(body, "world", joint);
+    int count = 0;
+    const auto add = [&](const Vec3& p) {
+      builder.add_contact_point("table", {.name = "point" + std::to_string(count++), .body = {}, .p_B = p});
+    };
+    for (const double x : {-0.5, 0.5})
+      for (const double y : {-0.4, 0.4}) add(Vec3(x, y, -0.25));
+    for (int k = 0; k < more; ++k) add(Vec3(0.4 * std::cos(k), 0.3 * std::sin(k), 0.1 + 0.1 * std::cos(3 * k)));
+    const Model model = builder.build();
+    const World world = on_floor(model);
+    ASSERT_NEAR(firm_depth(model, world), 1e-3, 1e-12);
+    const double share = 9.81 * 3 / std::min(4 + more, 8);
+    World stiff = world;
+    stiff.law = make_coulomb({.stiffness = 1e12});
+    EXPECT_NEAR(static_depth(model, stiff, IntegratorType::pbd_nmdp2), std::cbrt(share / 1e12), 1e-9);
+    // c d^3 on four legs carries the weight where d^3 = n/4 depth^3.
+    const double expected = 1e-3 * std::cbrt(std::min(4 + more, 8) / 4.0);
+    Simulation s(model, world, {.dt = 0.01});
+    Eigen::VectorXd q = model.neutral_position();
+    q(2) = 0.25 - 0.9 * expected;
+    s.set_state(q, Eigen::VectorXd::Zero(6));
+    for (int k = 0; k < 30; ++k) ASSERT_TRUE(s.step().converged());
+    EXPECT_GE(0.25 - s.state().q(2), 0.99 * expected) << more;
+    EXPECT_LE(0.25 - s.state().q(2), 1.1 * expected) << more;
+  }
+}
+
 // A ball of any size comes to rest where its weight is carried: at the static depth D of smooth ground. A law stops it
 // no deeper than where its energy is gone and leaves it there: from D/2, d - D/2 = (d^4 - D^4/16)/(4 D^3) at d = 1.372
 // D.

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "options.h"
-#include "scree/contact.h"
+#include "scree/candidates.h"
 #include "scree/error.h"
 #include "scree/scene.h"
 #include "terminal.h"
@@ -29,6 +29,7 @@ struct Ground {
   size_t points = 0;         // that may touch it
   double depth = 0;          // [m] static_depth
   std::string problem = {};  // why there is none
+  std::vector<MeshPoints> meshes = {};
 };
 
 struct Checked {
@@ -41,6 +42,7 @@ Ground find_ground(const Model& model, const World& world, IntegratorType integr
   Ground ground;
   ground.integrator = integrator_name(integrator);
   ground.points = world.body_colliders();
+  ground.meshes = mesh_points(model, world.colliders);
   if (world.has_contact())
     ground.depth = static_depth(model, world, integrator);
   else
@@ -65,6 +67,22 @@ std::string describe(const Ground& ground) {
   if (ground.depth == 0) return fmt::format("{} points, rigid ({})", ground.points, ground.integrator);
   return fmt::format("{} points; one that carries its share of the weight is {:.3g} mm deep ({})", ground.points,
                      1e3 * ground.depth, ground.integrator);
+}
+
+// How well points stand for meshes, and which of them worst.
+std::string describe(const std::vector<MeshPoints>& meshes) {
+  size_t points = 0, vertices = 0, flat = 0;
+  const MeshPoints* worst = &meshes[0];
+  for (const MeshPoints& mesh : meshes) {
+    points += mesh.points, vertices += mesh.vertices, flat += mesh.dimension < 3 ? 1 : 0;
+    if (mesh.distance * worst->size > worst->distance * mesh.size) worst = &mesh;
+  }
+  std::string text =
+      fmt::format("{} points for {} vertices of {} meshes; at most {:.2g} mm inside their hulls, {:.2g} % of {}", points,
+                  vertices, meshes.size(), 1e3 * worst->distance,
+                  worst->size > 0 ? 100 * worst->distance / worst->size : 0, worst->name);
+  if (flat > 0) text += fmt::format("; {} flat: the corners of their outline", flat);
+  return text;
 }
 
 bool is_scene(const std::filesystem::path& file) {
@@ -108,7 +126,18 @@ void print_report(const CheckOptions& options, const Checked& checked) {
                      {"contact_points", model->contact_points().size()}};
   json["ground"] = nullptr;
   if (const Ground& ground = checked.ground; checked.model && ground.problem.empty())
+  {
     json["ground"] = {{"integrator", ground.integrator}, {"points", ground.points}, {"static_depth", ground.depth}};
+    json["ground"]["meshes"] = Json::array();
+    for (const MeshPoints& mesh : ground.meshes)
+      json["ground"]["meshes"].push_back({{"name", mesh.name},
+                                          {"link", mesh.link},
+                                          {"vertices", mesh.vertices},
+                                          {"points", mesh.points},
+                                          {"dimension", mesh.dimension},
+                                          {"size", mesh.size},
+                                          {"distance", mesh.distance}});
+  }
   for (const ImportVerdict verdict : {ImportVerdict::mapped, ImportVerdict::ignored, ImportVerdict::rejected})
     json[import_verdict_name(verdict)] = checked.report.count(verdict);
   json["entries"] = Json::array();
@@ -130,6 +159,7 @@ void print_table(const CheckOptions& options, const Checked& checked) {
                                   model->name(), model->bodies().size(), model->nv(), model->total_mass(),
                                   model->shapes().size(), model->frames().size(), model->contact_points().size()));
   if (checked.model) rows.emplace_back("ground", describe(checked.ground));
+  if (!checked.ground.meshes.empty()) rows.emplace_back("hulls", describe(checked.ground.meshes));
   rows.emplace_back("report", fmt::format("{} mapped, {} ignored, {} rejected", report.count(ImportVerdict::mapped),
                                           report.count(ImportVerdict::ignored), report.count(ImportVerdict::rejected)));
   print_pairs(rows);

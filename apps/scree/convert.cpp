@@ -2,7 +2,9 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "decompose.h"
 #include "options.h"
 #include "terminal.h"
 #include "verbs.h"
@@ -15,7 +17,8 @@ namespace fs = std::filesystem;
 struct ConvertOptions {
   std::string from, to;
   ModelFlags model;
-  bool json = false;
+  bool decompose = false, json = false;
+  DecomposeOptions parts;
 };
 
 // Meshes stay where they are: relative paths break when the model moves to another folder.
@@ -28,12 +31,33 @@ bool leaves_meshes_behind(const Model& model, const ConvertOptions& options) {
   return false;
 }
 
+void tell(const Decomposition& decomposition) {
+  for (const Decomposed& mesh : decomposition.meshes)
+    print_message(mesh.parts < 2
+                      ? fmt::format("collision {} of {}: convex enough, {:.4g} l, its hull {:.4g} l", mesh.shape,
+                                    mesh.link, 1e3 * mesh.mesh_volume, 1e3 * mesh.hull_volume)
+                      : fmt::format("collision {} of {}: {} parts of {:.4g} l in all; the mesh has {:.4g} l, "
+                                    "its hull {:.4g} l",
+                                    mesh.shape, mesh.link, mesh.parts, 1e3 * mesh.parts_volume, 1e3 * mesh.mesh_volume,
+                                    1e3 * mesh.hull_volume));
+  if (decomposition.meshes.empty()) print_message("no collision mesh to decompose");
+}
+
 int convert(const ConvertOptions& options) {
   const UrdfOptions urdf_options = options.model.urdf_options();
   ImportReport report;
   const Model model = load_urdf(options.from, urdf_options, &report);
   check_outputs({options.to}, report.files);
-  save_urdf(model, options.to);
+  std::optional<Decomposition> decomposition;
+  if (options.decompose) {
+    decomposition = decompose_collision_meshes(model, options.to, options.parts);
+    std::vector<fs::path> outputs = {options.to};
+    for (const Decomposition::Part& part : decomposition->parts) outputs.push_back(part.file);
+    check_outputs(outputs, report.files);
+    save(*decomposition, options.to);
+  } else {
+    save_urdf(model, options.to);
+  }
   const int ignored = report.count(ImportVerdict::ignored);
   if (options.json) {
     nlohmann::ordered_json json;
@@ -42,9 +66,20 @@ int convert(const ConvertOptions& options) {
     json["model"] = model.name();
     json["mapped"] = report.count(ImportVerdict::mapped);
     json["ignored"] = ignored;
+    if (decomposition) {
+      json["meshes"] = nlohmann::ordered_json::array();
+      for (const Decomposed& mesh : decomposition->meshes)
+        json["meshes"].push_back({{"shape", mesh.shape},
+                                  {"link", mesh.link},
+                                  {"parts", mesh.parts},
+                                  {"mesh_volume", mesh.mesh_volume},
+                                  {"hull_volume", mesh.hull_volume},
+                                  {"parts_volume", mesh.parts_volume}});
+    }
     print_json(json);
   } else {
     print_message("wrote " + options.to);
+    if (decomposition) tell(*decomposition);
     if (ignored > 0)
       print_message(fmt::format("{} elements were ignored, scree check {} lists them", ignored, options.from));
   }
@@ -63,6 +98,16 @@ void add_convert(CLI::App& app, Action& action) {
   options->model.add_search_path(*verb);
   options->model.add_base(*verb);
   options->model.add_repair_inertia(*verb);
+  CLI::Option* decompose = verb->add_flag(
+      "--decompose", options->decompose,
+      "Split concave collision meshes into convex parts, STL files beside B.urdf (needs Python's package coacd)");
+  verb->add_option("--threshold", options->parts.threshold, "Concavity that a part may have (default 0.05)")
+      ->type_name("X")
+      ->check(number_in(0.01, 1))
+      ->needs(decompose);
+  verb->add_option("--python", options->parts.python, "The Python that has coacd (default python3)")
+      ->type_name("PROGRAM")
+      ->needs(decompose);
   verb->add_flag("--json", options->json, "Print one JSON object on stdout");
   verb->callback([options, &action] { action = [options] { return convert(*options); }; });
 }

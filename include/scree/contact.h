@@ -20,7 +20,7 @@ struct ContactGeometry {
   double depth = 0;              // [m] of the sphere's lowest point below the surface, negative in the air
   Mat3 R_CB = Mat3::Identity();  // orientation of the touching body in the contact frame
   Vec3 p_B = Vec3::Zero();       // [m] the contact point on the body, constant
-  double share_of_weight = 0;    // [N] weight of the model over the number of its colliders, constant
+  double share_of_weight = 0;    // [N] weight of the model over the number of its colliders, at most 8; constant
   double firm_depth = 1e-3;      // [m] what laws without a depth of their own take, constant: firm_depth()
   double friction = 0;           // mu: World::surface
 };
@@ -105,7 +105,7 @@ enum class ContactCandidates {
   automatic,  // the named contact points if the model has any, else those of its collision shapes
   named,      // Model::contact_points()
   shapes,     // from collision shapes: sphere centres, capsule ends (with radius), box corners, cylinder rims (8 points
-              // each), vertices of a mesh's convex hull
+              // each), some vertices of a mesh's convex hull (scree/candidates.h)
   all,        // both
 };
 std::vector<Collider> contact_candidates(const Model& model, ContactCandidates which);

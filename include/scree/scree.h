@@ -4,6 +4,7 @@
 #include "scree/batch.h"
 #include "scree/batch_file.h"
 #include "scree/calibration.h"
+#include "scree/candidates.h"
 #include "scree/collider.h"
 #include "scree/contact.h"
 #include "scree/control.h"

@@ -20,8 +20,8 @@ struct State {
   // true last step, however the step was subdivided. Empty: taken from q and v. Clear it after editing q or v by hand.
   std::vector<Mat34> body_rates;
 
-  // Weights of the contact polytopes at the end of the last step, by pair and vertex: where the next step
-  // starts its search. Empty: from zero.
+  // Weights of the contact polytopes at the end of the last step, by pair and vertex: where the next one starts. Empty:
+  // from zero. Were these more than 6000 numbers: of pairs near the ground alone, the number of each and its weights.
   std::vector<double> contact_weights;
   // Normal force [N] that every pair of colliders bore at the end of the last step, impacts aside: what the
   // two-stage integrators may extrapolate, theory (9.3). Empty: none.

@@ -12,8 +12,8 @@ namespace scree {
 // Where a model lives. Immutable while simulations run in it.
 struct World {
   Vec3 gravity = Vec3(0, 0, -9.81);  // [m/s^2], each at most 1e6
-  // Of bodies (contact_candidates) and of the world, in any order; those of bodies at most 6000 / vertex_count() of the
-  // law.
+  // Of bodies (contact_candidates) and of the world, in any order, as many as you like: what counts is how many are in
+  // the ground at once.
   std::vector<Collider> colliders;
   Surface surface;  // of all of them
   // How the ground answers; which one, the integrator decides (docs/choosing.md).

@@ -1,14 +1,14 @@
 // The points of a model that may touch the ground.
-#include <fmt/format.h>
-#include <libqhull_r/qhull_ra.h>
+#include "scree/candidates.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <limits>
 #include <map>
 
-#include "scree/contact.h"
+#include "geometry/hull.h"
 #include "scree/error.h"
 #include "scree/kinematics.h"
 
@@ -17,58 +17,32 @@ namespace {
 
 constexpr int kRimPoints = 8;  // of each end of a cylinder
 
-// The vertices of the convex hull, in the order of `points`.
-std::vector<Vec3> hull_vertices(std::vector<Vec3> points, const std::string& place) {
-  static_assert(sizeof(Vec3) == 3 * sizeof(double) && sizeof(coordT) == sizeof(double));
-  char* text = nullptr;  // where Qhull complains, on many lines; its exit code says enough
-  size_t length = 0;
-  FILE* stream = open_memstream(&text, &length);
-  char command[] = "qhull";
-  qhT qhull{};
-  qh_zero(&qhull, stream);
-  const int failure = points.empty() ? qh_ERRsingular
-                                     : qh_new_qhull(&qhull, 3, static_cast<int>(points.size()), points.front().data(),
-                                                    /*ismalloc=*/0, command, nullptr, stream);
-  std::vector<bool> kept(points.size(), false);
-  if (failure == 0)
-    for (const vertexT* vertex = qhull.vertex_list; vertex && vertex->next; vertex = vertex->next)
-      kept[static_cast<size_t>(qh_pointid(&qhull, vertex->point))] = true;
-  if (!points.empty()) {
-    qh_freeqhull(&qhull, !qh_ALL);
-    int chunks = 0, bytes = 0;
-    qh_memfreeshort(&qhull, &chunks, &bytes);
-  }
-  if (stream) std::fclose(stream);
-  std::free(text);
-  if (failure != 0)
-    throw InputError(fmt::format("{}: its {} vertices have no convex hull ({}), expected a solid mesh", place,
-                                 points.size(), failure == qh_ERRsingular ? "they lie in a plane" : "too imprecise"));
-  std::vector<Vec3> vertices;
-  for (size_t i = 0; i < points.size(); ++i)
-    if (kept[i]) vertices.push_back(points[i]);
-  return vertices;
-}
-
 struct Candidates {
   const char* kind;  // the last part of their names
   std::vector<Vec3> places;
   double radius = 0;
 };
 
+// How meshes become points.
+struct Meshes {
+  double accuracy;               // of the size
+  std::vector<Vec3> directions;  // of the shape's frame: what is furthest along them stays
+};
+
 // In the shape's frame.
-Candidates candidates_of(const Sphere& sphere, const std::string&) { return {"centre", {Vec3::Zero()}, sphere.radius}; }
-Candidates candidates_of(const Box& box, const std::string&) {
+Candidates candidates_of(const Sphere& sphere, const Meshes&) { return {"centre", {Vec3::Zero()}, sphere.radius}; }
+Candidates candidates_of(const Box& box, const Meshes&) {
   Candidates corners{"corner", {}};
   for (int k = 0; k < 8; ++k)
     corners.places.push_back(Vec3(k & 1 ? 1 : -1, k & 2 ? 1 : -1, k & 4 ? 1 : -1).cwiseProduct(box.size) / 2);
   return corners;
 }
-Candidates candidates_of(const Capsule& capsule, const std::string&) {
+Candidates candidates_of(const Capsule& capsule, const Meshes&) {
   Candidates ends{"end", {Vec3(0, 0, -capsule.length / 2)}, capsule.radius};
   if (capsule.length > 0) ends.places.push_back(-ends.places[0]);
   return ends;
 }
-Candidates candidates_of(const Cylinder& cylinder, const std::string&) {
+Candidates candidates_of(const Cylinder& cylinder, const Meshes&) {
   Candidates rims{"rim", {}};
   for (const double z : {-cylinder.length / 2, cylinder.length / 2})
     for (int k = 0; k < kRimPoints; ++k) {
@@ -77,38 +51,106 @@ Candidates candidates_of(const Cylinder& cylinder, const std::string&) {
     }
   return rims;
 }
-Candidates candidates_of(const Plane&, const std::string&) { return {"plane", {}}; }  // it has no points of its own
-Candidates candidates_of(const std::shared_ptr<const HeightField>&, const std::string&) { return {"field", {}}; }
-Candidates candidates_of(const Mesh& mesh, const std::string& place) {
+Candidates candidates_of(const Plane&, const Meshes&) { return {"plane", {}}; }  // it has no points of its own
+Candidates candidates_of(const std::shared_ptr<const HeightField>&, const Meshes&) { return {"field", {}}; }
+
+constexpr const char* kVertex = "vertex";
+
+std::vector<Vec3> scaled_vertices(const Mesh& mesh) {
   std::vector<Vec3> scaled;
   for (const Vec3& vertex : mesh.data->vertices) scaled.push_back(mesh.scale.cwiseProduct(vertex));
-  return {"vertex", hull_vertices(std::move(scaled), place)};
+  return scaled;
 }
 
-}  // namespace
+double longest_edge(const std::vector<Vec3>& points) {
+  Vec3 low = points[0], high = low;
+  for (const Vec3& p : points) low = low.cwiseMin(p), high = high.cwiseMax(p);
+  return (high - low).maxCoeff();
+}
 
-std::vector<Collider> contact_candidates(const Model& model, ContactCandidates which) {
-  using enum ContactCandidates;
-  std::vector<Collider> points;
-  if (which != shapes)
-    for (const ContactPoint& point : model.contact_points())
-      points.push_back(point_collider(point.body, point.p_B, point.radius, point.name));
-  if (which == named || (which == automatic && !points.empty())) return points;
+Candidates candidates_of(const Mesh& mesh, const Meshes& meshes) {
+  Candidates vertices{kVertex, {}};
+  const std::vector<Vec3> points = scaled_vertices(mesh);
+  if (points.empty()) return vertices;
+  const double accuracy = meshes.accuracy * longest_edge(points);
+  const Hull hull = accuracy > 0 ? reduced_hull(points, accuracy, meshes.directions) : convex_hull(points);
+  for (const int vertex : hull.vertices) vertices.places.push_back(points[static_cast<size_t>(vertex)]);
+  return vertices;
+}
 
+// The collision shapes that have points, and what their points are called. visit(shape, name)
+template <class Visit> void for_shapes(const Model& model, Visit&& visit) {
   std::map<std::string, int> seen;  // shapes with this name so far
   for (const Shape& shape : model.shapes()) {
     if (shape.role != ShapeRole::collision || shape.body == kWorld) continue;
     std::string name = shape.name.empty() ? model.body(shape.body).name : shape.name;
     if (const int count = ++seen[name]; count > 1) name += fmt::format("#{}", count);
-    const std::string place =
-        fmt::format("collision {} \"{}\" of link {}", geometry_name(shape.geometry), name, model.body(shape.body).name);
-    const Candidates found = std::visit([&](const auto& g) { return candidates_of(g, place); }, shape.geometry);
+    visit(shape, name);
+  }
+}
+
+}  // namespace
+
+void CandidateOptions::validate() const {
+  if (!(hull_accuracy >= 0 && hull_accuracy <= 0.5))
+    throw InputError(fmt::format("contact: hull_accuracy is {}, expected a number in [0, 0.5]", hull_accuracy));
+}
+
+std::vector<Collider> contact_candidates(const Model& model, ContactCandidates which) {
+  return contact_candidates(model, CandidateOptions{.which = which});
+}
+
+std::vector<Collider> contact_candidates(const Model& model, const CandidateOptions& options) {
+  using enum ContactCandidates;
+  options.validate();
+  std::vector<Collider> points;
+  if (options.which != shapes)
+    for (const ContactPoint& point : model.contact_points())
+      points.push_back(point_collider(point.body, point.p_B, point.radius, point.name));
+  if (options.which == named || (options.which == automatic && !points.empty())) return points;
+
+  const std::vector<Pose> poses = body_poses(model, model.neutral_position());
+  for_shapes(model, [&](const Shape& shape, const std::string& name) {
+    // What is lowest along the axes of the shape or of the world, the model being at its neutral position.
+    Meshes meshes{options.hull_accuracy, {}};
+    const Mat3 R_SW = (poses[static_cast<size_t>(shape.body.value())].R * shape.X_BS.R).transpose();
+    for (int k = 0; k < 3; ++k)
+      for (const double sign : {-1.0, 1.0})
+        for (const Vec3& axis : {Vec3(Vec3::Unit(k)), Vec3(R_SW.col(k))}) meshes.directions.push_back(sign * axis);
+    const Candidates found = std::visit([&](const auto& g) { return candidates_of(g, meshes); }, shape.geometry);
     for (size_t k = 0; k < found.places.size(); ++k)
       points.push_back(
           point_collider(shape.body, shape.X_BS * found.places[k], found.radius,
                          fmt::format("{}/{}{}", name, found.kind, found.places.size() > 1 ? std::to_string(k) : "")));
-  }
+  });
   return points;
+}
+
+std::vector<MeshPoints> mesh_points(const Model& model, const std::vector<Collider>& colliders) {
+  std::vector<MeshPoints> all;
+  for_shapes(model, [&](const Shape& shape, const std::string& name) {
+    const auto* mesh = std::get_if<Mesh>(&shape.geometry);
+    if (!mesh || mesh->data->vertices.empty()) return;
+    const std::string prefix = fmt::format("{}/{}", name, kVertex);
+    std::vector<Vec3> corners;
+    for (const Collider& collider : colliders)
+      if (collider.body == shape.body && collider.name.starts_with(prefix) &&
+          collider.name.find_first_not_of("0123456789", prefix.size()) == std::string::npos)
+        corners.push_back(collider.X_BS.p);
+    if (corners.empty()) return;
+    std::vector<Vec3> vertices = scaled_vertices(*mesh);
+    MeshPoints points{.name = name,
+                      .link = model.body(shape.body).name,
+                      .vertices = vertices.size(),
+                      .points = corners.size(),
+                      .dimension = hull_dimension(vertices),
+                      .size = longest_edge(vertices),
+                      .distance = 0};
+    for (Vec3& vertex : vertices) vertex = shape.X_BS * vertex;
+    points.distance = furthest_from_hull(corners, vertices);
+    all.push_back(std::move(points));
+  });
+  return all;
 }
 
 double lowest_point(const Model& model, const std::vector<Collider>& colliders, const Eigen::VectorXd& q) {

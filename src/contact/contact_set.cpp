@@ -12,7 +12,8 @@
 namespace scree {
 namespace {
 
-constexpr double kAll = 1 - 1e-9;  // sum of weights of a slot that uses all its polytope offers
+constexpr double kAll = 1 - 1e-9;    // sum of weights of a slot that uses all its polytope offers
+constexpr size_t kMostDense = 6000;  // numbers in State::contact_weights by pair and vertex
 
 }  // namespace
 
@@ -21,22 +22,14 @@ ContactSet::ContactSet(const Model& model, const World& world)
       tree_(tree_of(model)),
       world_(world),
       pairs_(model, world),
+      near_(pairs_),
       used_(moves_in_plane(model, world) ? world.law->vertices_in_plane() : std::vector<int>{}),
       vertices_(used_.empty() ? world.law->vertex_count() : static_cast<int>(used_.size())),
       dimension_(world.law->has_moments() ? 6 : 3),
       reach_(world.law->reach()),
       slot_of_(world.pair_count(), -1),
       offered_(6, world.law->vertex_count()),
-      weights_(world.law->vertex_count()) {
-  // All at once in the ground, the quadratic program would fill a gigabyte.
-  constexpr size_t kMostWeights = 6000;
-  const size_t points = world.body_colliders();
-  if (points * static_cast<size_t>(vertices_) > kMostWeights)
-    throw InputError(
-        fmt::format("contact: {} points with {} force directions each, expected at most {} in all: name "
-                    "contact points in the model or use simpler shapes",
-                    points, vertices_, kMostWeights));
-}
+      weights_(world.law->vertex_count()) {}
 
 void ContactSet::add_slot(int pair) {
   slot_of_[static_cast<size_t>(pair)] = size();
@@ -60,8 +53,8 @@ void ContactSet::start_selection(bool first_order, bool scaled) {
   first_order_ = first_order;
   scaled_ = scaled;
   weight_ = weight_of(model_, world_);
+  for (const Slot& slot : slots_) slot_of_[static_cast<size_t>(slot.pair)] = -1;
   slots_.clear();
-  std::fill(slot_of_.begin(), slot_of_.end(), -1);
 }
 
 void ContactSet::picks(std::vector<Pick>& out) const {
@@ -79,13 +72,18 @@ void ContactSet::select(const std::vector<Pick>& picks, bool scaled) {
 
 void ContactSet::select(const Kinematics<double>& kin, double margin, bool first_order, bool scaled) {
   start_selection(first_order, scaled);
-  for (int pair = 0; pair < pairs_.count(); ++pair)
+  const std::vector<int>& near = near_.find(pairs_, kin, reach_ + margin);
+  looks_ += std::ssize(near);
+  for (const int pair : near)
     if (pairs_.gap_bound(kin, pair, pairs_.core(kin, pair)) < reach_ + margin) add_slot(pair);
+  if (margin > 0 && weight_count() > kMostWeights) select(kin, 0, first_order, scaled);
 }
 
 int ContactSet::add_missing(const Kinematics<double>& kin) {
   const int before = size();
-  for (int pair = 0; pair < pairs_.count(); ++pair) {
+  const std::vector<int>& near = near_.find(pairs_, kin, reach_);
+  looks_ += std::ssize(near);
+  for (const int pair : near) {
     if (slot_of_[static_cast<size_t>(pair)] >= 0) continue;
     const V3<double> core = pairs_.core(kin, pair);
     if (pairs_.gap_bound(kin, pair, core) < reach_ && pairs_.proximity(kin, pair, core).gap < reach_) add_slot(pair);
@@ -101,16 +99,36 @@ bool ContactSet::count_touching() {
   return joined;
 }
 
-void ContactSet::load_weights(const std::vector<double>& by_pair, Eigen::VectorXd& w) const {
-  const bool none = by_pair.size() != all_weights();  // or of another world
+// Numbers of the slots alone are records of a pair's number and its weights, by pair.
+void ContactSet::load_weights(const std::vector<double>& from, Eigen::VectorXd& w) const {
+  const size_t V = static_cast<size_t>(vertices_);
+  if (all_weights() > kMostDense) {
+    w.head(weight_count()).setZero();
+    if (from.size() % (V + 1) != 0) return;  // of another world
+    for (size_t k = 0; k < from.size(); k += V + 1) {
+      if (!(from[k] >= 0 && from[k] < pairs_.count())) continue;
+      const int slot = slot_of_[static_cast<size_t>(from[k])];
+      if (slot < 0) continue;
+      for (size_t j = 0; j < V; ++j) w(static_cast<Eigen::Index>(static_cast<size_t>(slot) * V + j)) = from[k + 1 + j];
+    }
+    return;
+  }
+  const bool none = from.size() != all_weights();  // or of another world
   for (size_t s = 0; s < slots_.size(); ++s) {
-    const size_t from = static_cast<size_t>(slots_[s].pair) * static_cast<size_t>(vertices_);
-    for (size_t j = 0; j < static_cast<size_t>(vertices_); ++j)
-      w(static_cast<Eigen::Index>(s * static_cast<size_t>(vertices_) + j)) = none ? 0 : by_pair[from + j];
+    const size_t first = static_cast<size_t>(slots_[s].pair) * V;
+    for (size_t j = 0; j < V; ++j) w(static_cast<Eigen::Index>(s * V + j)) = none ? 0 : from[first + j];
   }
 }
 
-void ContactSet::store(const Eigen::VectorXd& w, State& state) const {
+const std::vector<int>& ContactSet::slots_by_pair() {
+  order_.clear();
+  for (int s = 0; s < size(); ++s) order_.push_back(s);
+  std::sort(order_.begin(), order_.end(),
+            [&](int a, int b) { return slots_[static_cast<size_t>(a)].pair < slots_[static_cast<size_t>(b)].pair; });
+  return order_;
+}
+
+void ContactSet::store(const Eigen::VectorXd& w, State& state) {
   const bool known = state.contact_loads.size() == world_.pair_count();
   if (!known) state.contact_loads.assign(world_.pair_count(), 0);
   for (double& load : state.contact_loads) load = -load;  // those of before
@@ -123,16 +141,28 @@ void ContactSet::store(const Eigen::VectorXd& w, State& state) const {
   for (double& load : state.contact_loads) load = std::max(load, 0.0);
 }
 
-void ContactSet::store_weights(const Eigen::VectorXd& w, std::vector<double>& by_pair) const {
-  by_pair.assign(all_weights(), 0);
-  for (size_t s = 0; s < slots_.size(); ++s) {
-    const size_t to = static_cast<size_t>(slots_[s].pair) * static_cast<size_t>(vertices_);
-    for (size_t j = 0; j < static_cast<size_t>(vertices_); ++j)
-      by_pair[to + j] = w(static_cast<Eigen::Index>(s * static_cast<size_t>(vertices_) + j));
+void ContactSet::store_weights(const Eigen::VectorXd& w, std::vector<double>& to) {
+  const size_t V = static_cast<size_t>(vertices_);
+  const auto weight = [&](int slot, size_t j) {
+    return w(static_cast<Eigen::Index>(static_cast<size_t>(slot) * V + j));
+  };
+  if (all_weights() > kMostDense) {
+    to.clear();
+    for (const int slot : slots_by_pair()) {
+      to.push_back(slots_[static_cast<size_t>(slot)].pair);
+      for (size_t j = 0; j < V; ++j) to.push_back(weight(slot, j));
+    }
+    return;
+  }
+  to.assign(all_weights(), 0);
+  for (int s = 0; s < size(); ++s) {
+    const size_t first = static_cast<size_t>(slots_[static_cast<size_t>(s)].pair) * V;
+    for (size_t j = 0; j < V; ++j) to[first + j] = weight(s, j);
   }
 }
 
 void ContactSet::evaluate(const Kinematics<double>& kin) {
+  looks_ += size();
   for (size_t s = 0; s < slots_.size(); ++s) evaluate(kin, s);
 }
 
@@ -140,11 +170,23 @@ void ContactSet::evaluate(const Kinematics<double>& kin, size_t s) {
   Slot& slot = slots_[s];
   slot.at = pairs_.proximity(kin, slot.pair);
   slot.depth = -slot.at.gap;
+  const Eigen::Index first = static_cast<Eigen::Index>(s) * vertices_;
+  if (slot.depth <= -reach_) {  // nobody looks at its frame
+    if (!slot.empty) {
+      local_.middleCols(first, vertices_).setZero();
+      for (size_t j = 0; j < static_cast<size_t>(vertices_); ++j)
+        wrenches_[s * static_cast<size_t>(vertices_) + j] = {{0, 0, 0}, {0, 0, 0}};
+    }
+    slot.empty = true;
+    if (!first_order_) learn(s);
+    return;
+  }
+  slot.empty = false;
+  ++laws_;
   slot.frame = contact_frame(slot.at.n);
   const M3<double> R_WC = {slot.frame.t1, slot.frame.t2, slot.at.n};
   slot.geometry.depth = slot.depth;
   slot.geometry.R_CB = to_eigen(transpose(R_WC) * kin.R[static_cast<size_t>(pairs_.node_of(slot.pair))]);
-  const Eigen::Index first = static_cast<Eigen::Index>(s) * vertices_;
   if (used_.empty()) {
     world_.law->vertices(slot.geometry, local_.middleCols(first, vertices_));
   } else {
@@ -402,8 +444,7 @@ void ContactSet::take_out_impacts(Discretisation& first, const Eigen::VectorXd& 
 
 void ContactSet::report(const Kinematics<double>& kin, const Eigen::VectorXd& w, std::vector<Contact>& out) {
   out.clear();
-  for (int& slot : slot_of_) {
-    if (slot < 0) continue;
+  for (const int slot : slots_by_pair()) {
     const Slot& s = slots_[static_cast<size_t>(slot)];
     const Wrench<double> W = wrench_of(static_cast<size_t>(slot), w);
     if (s.depth <= -reach_ || (s.depth <= 0 && dot(W.f, W.f) == 0)) continue;

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "contact/pairs.h"
+#include "contact/near_pairs.h"
 #include "dynamics/discretisation.h"
 
 namespace scree {
@@ -19,9 +19,13 @@ class ContactSet {
   int size() const { return static_cast<int>(slots_.size()); }  // slots
   int vertex_count() const { return vertices_; }                // per slot; those the law needs for this model
   int weight_count() const { return size() * vertices_; }       // entries of w
+  // Of all pairs. State keeps so many numbers, or, were it more than kMostDense, those of the slots alone.
   size_t all_weights() const { return static_cast<size_t>(pairs_.count()) * static_cast<size_t>(vertices_); }
 
-  // Takes the pairs that are within `margin` [m] of touching at the pose `kin` as slots; none counts yet. First order
+  // Of slots, before dense matrices of them fill a gigabyte.
+  static constexpr int kMostWeights = 6000;
+  // Takes the pairs that are within `margin` [m] of touching at the pose `kin` as slots, or, had they more than
+  // kMostWeights, those that may touch there; none counts yet. First order
   // asks the law for its derivative; zeroth order learns how it depends on depth from the poses it is evaluated at.
   // Forces count once, or, `scaled`, as take_out_impacts has it.
   void select(const Kinematics<double>& kin, double margin, bool first_order, bool scaled = false);
@@ -40,13 +44,18 @@ class ContactSet {
   double depth(int slot) const { return slots_[static_cast<size_t>(slot)].depth; }  // [m] at the trial pose
   bool can_push(int slot) const { return depth(slot) > -reach_; }
 
-  // Warm starts: weights by pair, kept in State, to and from weights by slot.
-  void load_weights(const std::vector<double>& by_pair, Eigen::VectorXd& w) const;
-  void store_weights(const Eigen::VectorXd& w, std::vector<double>& by_pair) const;
+  // Warm starts: weights as State keeps them, to and from weights by slot.
+  void load_weights(const std::vector<double>& from, Eigen::VectorXd& w) const;
+  void store_weights(const Eigen::VectorXd& w, std::vector<double>& to);
   // At the end of a step: weights, and the load of every pair [N]: its normal force, but not more than twice what it
   // was at the start of the step, or the weight of the robot. What exceeds that is an impact and no load.
   // theory (9.3)
-  void store(const Eigen::VectorXd& w, State& state) const;
+  void store(const Eigen::VectorXd& w, State& state);
+
+  // Clusters of points and points that were held against the ground, and slots whose vertices the law was asked for, so
+  // far: measures of work.
+  long looks() const { return looks_ + near_.looks(); }
+  long laws() const { return laws_; }
 
   // Geometry and wrenches at a trial pose. Everything below speaks of it.
   void evaluate(const Kinematics<double>& kin);
@@ -105,6 +114,7 @@ class ContactSet {
     bool settled, held;  // see settle, hold
     double held_depth;   // [m] at the last hold
     bool counted;        // takes part in the kinetic energy
+    bool empty;          // its vertices are zero
     // at the trial pose, positions relative to the origin of the kinematics
     double depth;
     Proximity at;
@@ -114,6 +124,7 @@ class ContactSet {
   };
   void start_selection(bool first_order, bool scaled);
   void add_slot(int pair);
+  const std::vector<int>& slots_by_pair();
   void learn(size_t slot);
   void evaluate(const Kinematics<double>& kin, size_t slot);
   Wrench<double> wrench_of(size_t slot, const Eigen::VectorXd& w) const;
@@ -123,12 +134,14 @@ class ContactSet {
   const Tree& tree_;
   const World& world_;
   Pairs pairs_;
+  NearPairs near_;
   std::vector<int> used_;  // of the vertices the law offers; empty: all
   int vertices_, dimension_;
   double reach_;
   double weight_ = 0;  // [N]
   std::vector<Slot> slots_;
   std::vector<int> slot_of_;              // by pair, -1: not a slot
+  std::vector<int> order_;                // slots by pair
   std::vector<Wrench<double>> wrenches_;  // vertices in world axes about the origin, by slot
   // Vertices in the contact frames, by slot; zeroth order: those at `learnt_depth`, and their slopes since.
   Wrenches local_, learnt_, slope_;
@@ -139,6 +152,7 @@ class ContactSet {
   std::vector<double> scales_;  // by pair, of the next scaled selection
   bool scaled_ = false;
   bool first_order_ = true;
+  long looks_ = 0, laws_ = 0;
 };
 
 }  // namespace scree

@@ -3,6 +3,12 @@
 #include <cmath>
 
 namespace scree {
+namespace {
+
+// As many points as a box has corners may carry the weight at once, however many there are beside them.   theory (8.20)
+constexpr size_t kMostCarry = 8;
+
+}  // namespace
 
 ContactFrame contact_frame(const V3<double>& n) {
   const V3<double> e = std::abs(n.x) < 0.9 ? V3<double>{1, 0, 0} : V3<double>{0, 1, 0};
@@ -16,7 +22,8 @@ ContactFrame contact_frame(const V3<double>& n) {
 Pairs::Pairs(const Model& model, const World& world)
     : tree_(tree_of(model)),
       world_(world),
-      share_of_weight_(weight_of(model, world) / static_cast<double>(std::max<size_t>(1, world.body_colliders()))),
+      share_of_weight_(weight_of(model, world) /
+                       static_cast<double>(std::clamp<size_t>(world.body_colliders(), 1, kMostCarry))),
       firm_depth_(scree::firm_depth(model, world)) {
   for (const ContactPair& pair : world.pairs()) {
     const Collider& a = world.colliders[static_cast<size_t>(pair.a)];

@@ -97,10 +97,10 @@ ImpactProblem impact_problem(const ContactRows& rows, const Eigen::MatrixXd& M, 
 
 const Kinematics<double>& RigidContacts::kinematics() const { return DynamicsAccess::impl(dynamics_).kinematics; }
 
-int RigidContacts::deepest() const {
+int RigidContacts::deepest() {
   int deepest = -1;
   double least = 0;
-  for (int pair = 0; pair < pairs_.count(); ++pair) {
+  for (const int pair : near(0)) {
     const V3<double> core = pairs_.core(kinematics(), pair);
     if (!(pairs_.gap_bound(kinematics(), pair, core) < least)) continue;
     const double gap = pairs_.proximity(kinematics(), pair, core).gap;

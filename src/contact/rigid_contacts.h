@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "contact/pairs.h"
+#include "contact/near_pairs.h"
 #include "scree/dynamics.h"
 #include "scree/impact.h"
 
@@ -40,14 +40,16 @@ ImpactProblem impact_problem(const ContactRows& rows, const Eigen::MatrixXd& M, 
 class RigidContacts {
  public:
   RigidContacts(const Model& model, const World& world)
-      : model_(model), world_(world), pairs_(model, world), dynamics_(model) {}
+      : model_(model), world_(world), pairs_(model, world), near_(pairs_), dynamics_(model) {}
 
   const Pairs& pairs() const { return pairs_; }
   void set_position(const Eigen::VectorXd& q) { dynamics_.set_position(q); }
   Dynamics& dynamics() { return dynamics_; }
   double gap(int pair) const { return pairs_.proximity(kinematics(), pair).gap; }  // [m]
+  // The pairs whose gap may be at most `reach` [m], by number; valid until asked again.
+  const std::vector<int>& near(double reach) { return near_.find(pairs_, kinematics(), reach); }
   // The deepest pair in the ground, -1: none is.
-  int deepest() const;
+  int deepest();
   double gap_rate(int pair, const Eigen::VectorXd& v) const;  // [m/s]
   // Can any velocity change the gap? A point on the axis of a fixed hinge is where it is, and takes any force.
   bool movable(int pair) const;
@@ -61,6 +63,7 @@ class RigidContacts {
   const Model& model_;
   const World& world_;
   Pairs pairs_;
+  NearPairs near_;
   Dynamics dynamics_;
 };
 

@@ -17,16 +17,17 @@ ContactScratch::ContactScratch(const Model& model, const World& world)
 void ContactScratch::reserve() {
   if (capacity_ > 0 && set.size() <= capacity_) return;
   capacity_ = std::max({1, set.size(), 2 * capacity_});  // 1: views of no columns need an address, too
-  const int weights = capacity_ * set.vertex_count(), rows = 3 * capacity_;
+  const Eigen::Index weights = Eigen::Index{capacity_} * set.vertex_count(), rows = 3 * Eigen::Index{capacity_};
+  const Eigen::Index dense = std::min<Eigen::Index>(weights, ContactSet::kMostWeights);
   for (Eigen::VectorXd* x : {&w, &w_trial, &dw, &Qdw, &g, &g_held}) x->conservativeResize(weights);
   u.conservativeResize(rows);
   Z.conservativeResize(Z.rows(), weights);
   HZ.conservativeResize(HZ.rows(), weights);
   U.conservativeResize(rows, U.cols());
-  Q_.resize(weights * weights);
-  Q_held_.resize(weights * weights);
-  UZ_.resize(rows * weights);
-  const Eigen::Index columns = capacity_ * set.dimension(), nv = Z.rows();
+  Q_.resize(dense * dense);
+  Q_held_.resize(dense * dense);
+  UZ_.resize(std::min(rows, 3 * dense) * dense);
+  const Eigen::Index columns = Eigen::Index{capacity_} * set.dimension(), nv = Z.rows();
   Y_.resize(nv * columns);
   KY_.resize(std::max<Eigen::Index>(nv, rows) * columns);
   f.resize(columns);

@@ -14,6 +14,9 @@ struct ContactScratch {
   void reserve();                                                      // for the slots the set has now
   void solve_columns(const Eigen::PartialPivLU<Eigen::MatrixXd>& lu);  // Z <- -lu^-1 Z for the slots of the set
 
+  // Dense matrices by weight are kept for so many: the others are for Newton's method alone.
+  bool dense() const { return set.weight_count() <= ContactSet::kMostWeights; }
+
   ContactSet set;
   SimplexQp qp;
   Eigen::VectorXd w, w_trial, dw, Qdw, g, g_held;  // by weight

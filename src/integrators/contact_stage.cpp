@@ -31,6 +31,7 @@ constexpr double kSameBranch = 4;
 constexpr double kShare = 0.01;     // of the accuracy asked for
 constexpr double kShortest = 0.01;  // [s] shorter stages are solved as well as one of this length
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr int kMostActive = 2 * ContactSet::kMostWeights;  // weights of points in the ground at once
 constexpr double kNear = 0.05;  // [m] a pair this close at the start takes part from the start
 
 using Stage = ContactStage;
@@ -291,10 +292,18 @@ double noise(const Stage& s, double K) {
   return std::sqrt(2 * K * mass) * tolerance(s) * s.dynamics.h() + 1e-14 * K;
 }
 
+// Descent works with dense matrices of all slots.
+bool has_room(const Stage& s, SubstepResult& result) {
+  if (s.ws.contact.dense()) return true;
+  result.reason = "too many points in the ground at once for descent, which follows where Newton's method fails";
+  return false;
+}
+
 // Algorithm 1 from the weights in c.w: leaves the pose in ws.delta and the weights in c.w.
 bool descend(Stage& s, SubstepResult& result) {
   Impl& ws = s.ws;
   ContactScratch& c = ws.contact;
+  if (!has_room(s, result)) return false;
   c.metric_wanted = s.options.dissipation == Dissipation::effective;
   s.dynamics.coasting(ws.delta);
   evaluate(s, ws.delta, c.w, ws.gradient);
@@ -306,6 +315,7 @@ bool descend(Stage& s, SubstepResult& result) {
     if (accepted) {
       evaluate(s, ws.delta, c.w, ws.gradient);
       add_contacts(s);
+      if (!has_room(s, result)) return false;
       K = kinetic_energy(s);
       if (!factor(s, ws.delta, c.w)) return false;
       linearise(s);
@@ -466,6 +476,7 @@ bool iterate(Stage& s, SubstepResult& result, int& moves) {
     add_contacts(s);
     c.set.hold(c.w);
     c.set.find_active();
+    if (c.active_weights() > kMostActive) return false;
     scale_residual(s, ws.delta);
     const Residual residual = ws.residual_scale.of(ws.gradient, tolerance(s));
     result.residual = residual.largest;

@@ -117,18 +117,32 @@ class EventStepper {
     c_.on_surface = 1e-3 * event_.touch + 4e-16 * far;
     const double fall = ws_.world.gravity.norm() * horizon * horizon;
     const double margin = 2 * std::max(event_.touch, event_.simultaneous) + fall;
-    for (int k = 0; k < pairs(); ++k) {
+    std::vector<int>& near = &out == &c_.now ? c_.now_near : c_.then_near;
+    for (const int k : near) out[static_cast<size_t>(k)].near = false;
+    near.clear();
+    const auto reach = [&](const PointCluster& cluster, const V3<double>& centre) {
+      const Twist<double>& V = twists[static_cast<size_t>(cluster.node)];
+      const V3<double> u = velocity_at(V, centre);
+      const double fastest = std::sqrt(dot(u, u)) + std::sqrt(dot(V.w, V.w)) * cluster.radius;
+      return (1 + 1e-10) * (margin + 2 * horizon * fastest);
+    };
+    for (const int k : ws_.near.find(ws_.pairs, kin, reach)) {
       Pair& pair = out[static_cast<size_t>(k)];
       const V3<double> x = ws_.pairs.core(kin, k);
       pair.u = ws_.pairs.velocity(twists, k, x);
       const double speed = std::sqrt(dot(pair.u, pair.u));
       pair.near = !(ws_.pairs.gap_bound(kin, k, x) > margin + 2 * horizon * speed);
       if (!pair.near) continue;
+      near.push_back(k);
       const Proximity at = ws_.pairs.proximity(kin, k, x);
       pair.gap = at.gap;
       pair.rate = dot(at.n, pair.u);
       pair.lever = std::sqrt(dot(x, x)) + ws_.pairs.radius(k);
     }
+    if (&out == &c_.now) return;
+    for (const int k : c_.now_near)  // longest_to_follow() asks how fast those were that have left since
+      if (Pair& pair = out[static_cast<size_t>(k)]; !pair.near)
+        pair.u = ws_.pairs.velocity(twists, k, ws_.pairs.core(kin, k));
   }
 
   // Steps leave nothing so deep: a state of someone else's.
@@ -427,6 +441,7 @@ class EventStepper {
     state_.last_step = h;
     clear_history();
     std::swap(c_.now, c_.then);
+    std::swap(c_.now_near, c_.then_near);
     ++report_.substeps;
     report_.smallest_step = std::min(report_.smallest_step, h);
     report_.largest_step = std::max(report_.largest_step, h);
@@ -463,7 +478,7 @@ class EventStepper {
     const double factor = account_.close(h, !c_.active.empty(), flight_growth_);
     if (factor == 1) return;
     c_.trial.v *= factor;
-    for (Pair& pair : c_.then) pair.rate *= factor;
+    for (const int k : c_.then_near) c_.then[static_cast<size_t>(k)].rate *= factor;
   }
 
   // The state after h in c_.trial. False: try `next` instead.
@@ -569,6 +584,8 @@ EventScratch::EventScratch(const Model& model, const World& world)
       v_error(model.nv()),
       v_start(model.nv()) {
   active.reserve(now.size());
+  now_near.reserve(now.size());
+  then_near.reserve(now.size());
   lasting.reserve(now.size());
   lasting_end.reserve(now.size());
   rows.reserve(3 * now.size());

@@ -38,6 +38,7 @@ struct EventScratch {
   double on_surface = 0;                 // [m] gaps of lasting contacts are smaller
   double rounding = 0;                   // [m] of gaps
   std::vector<Pair> now, then;           // by pair: at the state, and at the end of what is being tried
+  std::vector<int> now_near, then_near;  // the pairs that are near there
   std::vector<int> active;               // pairs that last: closed, neither parting nor meeting
   std::vector<LastingPair> lasting;      // of active ones, at the state
   std::vector<LastingPair> lasting_end;  // likewise, where a first pass ended

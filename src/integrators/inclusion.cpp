@@ -104,7 +104,7 @@ struct Inclusion::Impl {
     Closed result;
     contacts.set_position(state.q);
     bool approaching = false, lasting = false;
-    for (int pair = 0; pair < contacts.pairs().count(); ++pair) {
+    for (const int pair : contacts.near(touch())) {
       if (contacts.gap(pair) > touch() || !contacts.movable(pair)) continue;
       const double rate = contacts.gap_rate(pair, state.v);
       result.pairs.push_back(pair);
@@ -378,7 +378,7 @@ struct Inclusion::Impl {
     };
     contacts.set_position(state.q);
     std::vector<int> near;
-    for (int pair = 0; pair < contacts.pairs().count(); ++pair)
+    for (const int pair : contacts.near(kNear * touch()))
       if (contacts.gap(pair) <= kNear * touch() && contacts.movable(pair) &&
           std::none_of(rows.contacts.begin(), rows.contacts.end(),
                        [&](const RigidContact& contact) { return contact.pair == pair; }))
@@ -620,7 +620,11 @@ struct Inclusion::Impl {
   void report_end(const State& state, const std::vector<int>& before, InclusionStep& step) {
     contacts.set_position(state.q);
     std::vector<InclusionContact> all;
-    for (int pair = 0; pair < contacts.pairs().count(); ++pair) {
+    std::vector<int> known_or_near = contacts.near(touch());
+    known_or_near.insert(known_or_near.end(), before.begin(), before.end());
+    std::sort(known_or_near.begin(), known_or_near.end());
+    known_or_near.erase(std::unique(known_or_near.begin(), known_or_near.end()), known_or_near.end());
+    for (const int pair : known_or_near) {
       const double gap = contacts.gap(pair);
       if (gap > touch() && !std::binary_search(before.begin(), before.end(), pair)) continue;
       InclusionContact contact;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "contact/point_cluster.h"
 #include "contact/smooth_contact.h"
 #include "model/tree.h"
 
@@ -36,7 +37,7 @@ struct LaneJoint {
 };
 // A pair by its number, as Pairs has it (contact/pairs.h): a rounded point of a body and a solid.
 struct LanePair {
-  int node;
+  int node, solid;
   V3<double> p_B;
   double radius;
   bool plane;                // the solid is the half space behind a plane; if not, LaneHost::ground is asked
@@ -46,6 +47,9 @@ struct LaneSetup {
   const Tree* tree;
   std::vector<LaneJoint> joints;
   std::vector<LanePair> pairs;
+  std::vector<PointCluster> clusters;  // of these points, by their numbers
+  std::vector<int> points;
+  std::vector<int> solids;  // the first pair of each
   SmoothLaw law;
   bool two_stages;  // theory section 9 in place of backward Euler
   V3<double> gravity;
@@ -91,6 +95,8 @@ class LaneHost {
   // Signed distance of p to the solid of a pair that is no plane, its gradient and Hessian; far above the ground any
   // distance not larger, and no gradient.
   virtual void ground(int pair, const V3<double>& p, double& distance, V3<double>& normal, M3<double>& hessian) = 0;
+  // At most the distance, and cheap.
+  virtual double ground_bound(int pair, const V3<double>& p) = 0;
   // Potential of a ball joint's control and stops: adds to value, gradient (3) and the upper triangle of H (3x3).
   struct BallControl {
     const double *q, *rest, *delta, *kp, *kd, *target, *target_velocity, *torque;

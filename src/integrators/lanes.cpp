@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "contact/pairs.h"
+#include "contact/near_pairs.h"
 #include "dynamics/kinematics.h"
 #include "integrators/lockstep.h"
 #include "integrators/traits.h"
@@ -62,9 +62,14 @@ LaneSetup make_lane_setup(const Model& model, const World& world) {
                             l.lower, l.upper, l.stiffness, l.margin});
   }
   const Pairs pairs(model, world);
+  const NearPairs near(pairs);
+  setup.clusters = near.clusters();
+  setup.points = near.points();
+  for (int solid = 0; solid < near.solid_count(); ++solid) setup.solids.push_back(solid);
   for (int pair = 0; pair < pairs.count(); ++pair) {
     LanePair& to = setup.pairs.emplace_back();
     to.node = pairs.node_of(pair);
+    to.solid = pair % near.solid_count();
     to.p_B = to_v3(pairs.centre(pair));
     to.radius = pairs.radius(pair);
     to.plane = std::holds_alternative<Plane>(pairs.b(pair).shape);
@@ -127,6 +132,12 @@ ModelLaneHost::ModelLaneHost(const Model& model, const World& world, int lanes)
     d.x = d.JWr;
     d.llt.compute(Eigen::MatrixXd::Identity(model.nv(), model.nv()));
   }
+}
+
+double ModelLaneHost::ground_bound(int pair, const V3<double>& p) {
+  const Vec3 at = to_eigen(p);
+  if (!(at.cwiseAbs().maxCoeff() < 1e12)) return std::numeric_limits<double>::infinity();  // as ground()
+  return distance_bound(pairs_.b(pair), at) - 1e-14 * at.cwiseAbs().sum();                 // less rounding
 }
 
 void ModelLaneHost::ground(int pair, const V3<double>& p, double& distance, V3<double>& normal, M3<double>& hessian) {

@@ -27,6 +27,7 @@ class ModelLaneHost : public LaneHost {
  public:
   ModelLaneHost(const Model& model, const World& world, int lanes);
   void ground(int pair, const V3<double>& p, double& distance, V3<double>& normal, M3<double>& hessian) override;
+  double ground_bound(int pair, const V3<double>& p) override;
   void ball_joint(int joint, const BallControl& control, double& value, double* gradient, double* H) override;
   void displace(const double* delta, double* q) override;
   void damp(int lane, const double* jacobian, const double* residual, const double* weights) override;

@@ -1,13 +1,12 @@
 #include "integrators/lcp_scratch.h"
 
-#include <algorithm>
-
 #include "math/polygon.h"
 #include "scree/world.h"
 
 namespace scree {
 
 LcpScratch::LcpScratch(const World& world) : slot_of(world.pair_count(), -1) {
+  touching.reserve(2 * slot_of.size());
   const int directions = world.impact.friction_directions;
   polygon.resize(2, directions);
   for (int k = 0; k < directions; ++k) {
@@ -17,8 +16,8 @@ LcpScratch::LcpScratch(const World& world) : slot_of(world.pair_count(), -1) {
 }
 
 void LcpScratch::start() {
+  for (const Slot& slot : slots) slot_of[static_cast<size_t>(slot.pair)] = -1;
   slots.clear();
-  std::fill(slot_of.begin(), slot_of.end(), -1);
   columns = unknowns = 0;
 }
 

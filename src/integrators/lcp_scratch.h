@@ -22,7 +22,8 @@ struct LcpScratch {
 
   Eigen::Matrix2Xd polygon;  // directions of friction in space
   std::vector<Slot> slots;
-  std::vector<int> slot_of;  // by pair, -1: none
+  std::vector<int> slot_of;   // by pair, -1: none
+  std::vector<int> touching;  // pairs to report
   int columns = 0, unknowns = 0;
   using Dense = Eigen::Map<Eigen::MatrixXd>;
   Dense J(int nv) { return {J_.data(), nv, columns}; }  // transposed Jacobian of n and the tangents of every slot

@@ -407,7 +407,7 @@ template <class T> void Lockstep<T>::find_directions(LaneHost& host) {
   const If newton = where([](const Lane& it) { return it.next == Next::newton; });
   const If good = newton & regular & (size <= T(std::numeric_limits<double>::max()));
   for (size_t a = 0; a < trial_.size(); ++a) direction_[a] = select(good, -step[a], direction_[a]);
-  const T part = stage_.step_limit(direction_.data());
+  const T part = stage_.step_limit(direction_.data(), host);
   for (size_t a = 0; a < trial_.size(); ++a)
     trial_[a] = select(good, current_[a] + part * direction_[a], select(newton, current_[a], trial_[a]));
   for (int l = 0; l < W; ++l) {

@@ -21,6 +21,10 @@ bool solve_mdp(const Control& control, const StepOptions& options, double h, con
   ContactScratch& c = ws.contact;
   const Kinematics<double>& start = start_pose(h, state, ws);
   c.set.select(start, 0, true);
+  if (!c.dense()) {
+    result.reason = "too many points in the ground at once";
+    return false;
+  }
   c.reserve();
   c.set.evaluate(start);
   c.set.count_touching();

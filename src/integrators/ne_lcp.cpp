@@ -5,6 +5,7 @@
 // Only pairs of point and solid that this step would drive into each other are unknowns: a pair whose gap stays open
 // without a force solves its part of the problem with f = 0. So the pairs found in the ground at the end of the step
 // are added until there are none, and no margin decides who takes part.
+#include <algorithm>
 #include <cmath>
 
 #include "integrators/linearised.h"
@@ -17,12 +18,18 @@ namespace {
 using Impl = StepWorkspace::Impl;
 
 // Adds the pairs that the displacement ws.delta takes further down than allowed. How many?
-int add_violated(const Kinematics<double>& start, RigidLcp& problem, const Impl& ws) {
+int add_violated(const Kinematics<double>& start, RigidLcp& problem, Impl& ws) {
   int added = 0;
-  for (int pair = 0; pair < ws.pairs.count(); ++pair) {
+  // Nothing further away than it moves can be touched; no point of a cluster moves further than this.
+  const auto reach = [&](const PointCluster& cluster, const V3<double>& centre) {
+    Twist<double> turn = {{0, 0, 0}, {0, 0, 0}};
+    ws.pairs.for_dofs(cluster.pair, [&](size_t a) { turn += ws.delta(static_cast<Eigen::Index>(a)) * start.xi[a]; });
+    const V3<double> dx = velocity_at(turn, centre);
+    return (1 + 1e-10) * (std::sqrt(dot(dx, dx)) + std::sqrt(dot(turn.w, turn.w)) * cluster.radius);
+  };
+  for (const int pair : ws.near.find(ws.pairs, start, reach)) {
     if (ws.lcp.slot_of[static_cast<size_t>(pair)] >= 0) continue;
     const V3<double> c = ws.pairs.core(start, pair), dx = ws.pairs.velocity(start, pair, c, ws.delta);
-    // Nothing further away can be touched.
     if (ws.pairs.gap_bound(start, pair, c) > std::sqrt(dot(dx, dx))) continue;
     const Proximity at = ws.pairs.proximity(start, pair, c);
     if (!(dot(at.n, dx) < problem.allowed(at.gap))) continue;
@@ -50,7 +57,12 @@ bool solve_step(const Control& control, const StepOptions& options, double h, co
 void report_contacts(const Kinematics<double>& end, Impl& ws) {
   const Pairs& pairs = ws.pairs;
   ws.contacts.clear();
-  for (int pair = 0; pair < pairs.count(); ++pair) {
+  std::vector<int>& touching = ws.lcp.touching;
+  touching = ws.near.find(pairs, end, 0.0);
+  for (const LcpScratch::Slot& slot : ws.lcp.slots) touching.push_back(slot.pair);
+  std::sort(touching.begin(), touching.end());
+  touching.erase(std::unique(touching.begin(), touching.end()), touching.end());
+  for (const int pair : touching) {
     const int index = ws.lcp.slot_of[static_cast<size_t>(pair)];
     const LcpScratch::Slot* slot = index >= 0 ? &ws.lcp.slots[static_cast<size_t>(index)] : nullptr;
     const bool loaded = slot && ws.lcp.f(slot->column) > 0;

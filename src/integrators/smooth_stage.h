@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include "contact/load_rule.h"
@@ -59,7 +60,7 @@ template <class T> class SmoothStage {
   void find_friction_sides(int l, const T* delta);
   bool move_friction_sides(int l, SideSearch& search);
   double friction_stiffness(size_t dof) const;    // of the first lane, on the side at hand
-  T step_limit(const T* step);                    // the part of a step from the trial pose that is to be trusted
+  T step_limit(const T* step, LaneHost& host);    // the part of a step from the trial pose that is to be trusted
   void dense_jacobian(int l, double* out) const;  // of one lane, n x n, column-major; before factor()
 
   T stage_h;  // [s] length of the stage
@@ -74,6 +75,7 @@ template <class T> class SmoothStage {
   // links wound round their joints and any energy.
   If turned_little() const;
   const Kinematics<T>& trial() const { return trial_; }
+  mutable long looks = 0;  // at clusters of points and at points, as a measure of work
   void report_contacts(int l, LaneHost* host, int& count, double& deepest) const;
   // Upper triangle of the Hessian of the inertial part without curvature, row k as in `row`: for optimisers of energy.
   const std::vector<T>& gauss_newton() const { return gauss_newton_; }
@@ -123,10 +125,21 @@ template <class T> class SmoothStage {
   V3<T> rolling_couple(const Touch& t) const;
   void add_rolling(const Touch& t);
   void add_rolling_change(const Touch& t, WrenchChange<T>& change) const;
+  // Which pairs a search has found; a struct, so that no other file has functions of this type.
+  struct Bits {
+    std::uint64_t word;
+  };
+  template <class Far> void find_near(std::vector<Bits>& marks, Far&& far);
+  template <class Visit> void for_marked(std::vector<Bits>& marks, Visit&& visit);
+  T depth_bound(LaneHost& host, const PointCluster& cluster, size_t solid, const V3<T>& c) const;
   bool locate(LaneHost& host, int pair, const V3<T>& c, T& depth, V3<T>& normal, M3<T>& curvature) const;
   T* row_of(int k) { return row.data() + k * n; }
   T* column_of(int k) { return column.data() + k * n; }
   const LanePair& pair_of(const Touch& t) const { return s_.pairs[static_cast<size_t>(t.pair)]; }
+  V3<T> centre_of(const Kinematics<T>& kin, const PointCluster& cluster) const {
+    const size_t i = static_cast<size_t>(cluster.node);
+    return kin.R[i] * V3<T>{T(cluster.centre.x), T(cluster.centre.y), T(cluster.centre.z)} + kin.p[i];
+  }
   // The core of a pair's point.
   V3<T> core(const Kinematics<T>& kin, const LanePair& pair) const {
     const size_t i = static_cast<size_t>(pair.node);
@@ -145,7 +158,7 @@ template <class T> class SmoothStage {
   bool have_moments_ = false;
   std::vector<T> delta_, zero_, bending_, rates_, unwanted_, mass_, mass_inverse_, joint_curvature_, gauss_newton_;
   std::vector<T> inverse_pivot_, pivot_size_;
-  std::vector<T> offsets_;       // by pair, of its plane from the origin of the lane
+  std::vector<T> offsets_;       // by solid, of its plane from the origin of the lane
   std::vector<T> load_, scale_;  // by pair: normal force at the start, factor of forces in this stage
   std::vector<Touch> touches_;
   struct Near {  // of every pair; a normal of zero: far away
@@ -153,6 +166,7 @@ template <class T> class SmoothStage {
     V3<T> normal;
   };
   std::vector<Near> near_;
+  std::vector<Bits> found_, located_;  // bits by pair; at the last trial
   std::vector<V3<T>> centres_;         // by pair, of its point
   std::vector<Twist<T>> step_twists_;  // of the bodies, by a step
   std::vector<WrenchChange<T>> change_;
@@ -228,7 +242,9 @@ SmoothStage<T>::SmoothStage(const LaneSetup& setup)
   change_.resize(bodies);
   load_.assign(pairs, zero);
   scale_.assign(pairs, T(1));
-  offsets_.assign(pairs, zero);
+  offsets_.assign(s_.solids.size(), zero);
+  found_.assign(pairs / 64 + 1, Bits{0});
+  located_ = found_;
   touches_.reserve(pairs);
   near_.resize(pairs);
   centres_.resize(pairs);
@@ -289,21 +305,26 @@ template <class T> void SmoothStage<T>::start(LaneHost& host) {
       V += v[static_cast<size_t>(node.v_index + k)] * start_.xi[static_cast<size_t>(node.dof + k)];
     twists_[i] = V;
   }
-  for (size_t k = 0; k < s_.pairs.size(); ++k)
-    if (s_.pairs[k].plane) offsets_[k] = dot(lift(s_.pairs[k].normal), lift(s_.pairs[k].point) - start_.origin);
+  for (size_t solid = 0; solid < s_.solids.size(); ++solid)
+    if (const LanePair& pair = s_.pairs[static_cast<size_t>(s_.solids[solid])]; pair.plane)
+      offsets_[solid] = dot(lift(pair.normal), lift(pair.point) - start_.origin);
   if (!s_.two_stages) return;
-  for (size_t k = 0; k < s_.pairs.size(); ++k) {  // what the contacts bear
+  for (T& load : load_) load = T(0);  // what the contacts bear
+  for (Bits& bits : found_) bits.word = 0;
+  find_near(found_, [&](const PointCluster& cluster, size_t solid) {
+    return !any(depth_bound(host, cluster, solid, centre_of(start_, cluster)) > T(0));
+  });
+  for_marked(found_, [&](size_t k) {
     const LanePair& pair = s_.pairs[k];
     const V3<T> c = core(start_, pair);
     T depth;
     V3<T> normal;
     M3<T> curvature;
-    load_[k] = T(0);
-    if (!locate(host, static_cast<int>(k), c, depth, normal, curvature)) continue;
+    if (!locate(host, static_cast<int>(k), c, depth, normal, curvature)) return;
     const Twist<T>& V = twists_[static_cast<size_t>(pair.node)];
     load_[k] =
         smooth_force(s_.law, coefficients, depth, normal, V.v + cross(V.w, c - T(pair.radius) * normal), substep).N;
-  }
+  });
 }
 
 template <class T> T SmoothStage<T>::turn_rate() const {

@@ -50,9 +50,10 @@ template <class T>
 bool SmoothStage<T>::locate(LaneHost& host, int pair, const V3<T>& c, T& depth, V3<T>& normal, M3<T>& curvature) const {
   const LanePair& ground = s_.pairs[static_cast<size_t>(pair)];
   const double radius = ground.radius;
+  ++looks;
   if (ground.plane) {
     normal = {T(ground.normal.x), T(ground.normal.y), T(ground.normal.z)};
-    depth = T(radius) - (dot(normal, c) - offsets_[static_cast<size_t>(pair)]);
+    depth = T(radius) - (dot(normal, c) - offsets_[static_cast<size_t>(ground.solid)]);
   } else {
     for (int l = 0; l < W; ++l) {
       const V3<double> p = {lane(c.x, l) + lane(trial_.origin.x, l), lane(c.y, l) + lane(trial_.origin.y, l),
@@ -72,17 +73,67 @@ bool SmoothStage<T>::locate(LaneHost& host, int pair, const V3<T>& c, T& depth, 
   return any(depth > T(0));
 }
 
+// At least the depth of every point of the cluster, whose centre is at c.
+template <class T>
+T SmoothStage<T>::depth_bound(LaneHost& host, const PointCluster& cluster, size_t solid, const V3<T>& c) const {
+  ++looks;
+  const int pair = s_.solids[solid];
+  const LanePair& ground = s_.pairs[static_cast<size_t>(pair)];
+  T distance;
+  if (ground.plane) {
+    distance = dot(V3<T>{T(ground.normal.x), T(ground.normal.y), T(ground.normal.z)}, c) - offsets_[solid];
+  } else {
+    for (int l = 0; l < W; ++l)
+      set_lane(
+          distance, l,
+          host.ground_bound(pair, {lane(c.x, l) + lane(trial_.origin.x, l), lane(c.y, l) + lane(trial_.origin.y, l),
+                                   lane(c.z, l) + lane(trial_.origin.z, l)}));
+  }
+  return T(cluster.radius) - distance;
+}
+
+// Marks the pairs of clusters of which no part is far, or too small to ask. far(cluster, solid)
+template <class T> template <class Far> void SmoothStage<T>::find_near(std::vector<Bits>& marks, Far&& far) {
+  constexpr int kFew = 3;
+  const size_t solids = s_.solids.size();
+  for (size_t solid = 0; solid < solids; ++solid)
+    for (size_t k = 0; k < s_.clusters.size();) {
+      const PointCluster& cluster = s_.clusters[k];
+      if (cluster.count > kFew && far(cluster, solid)) {
+        k = static_cast<size_t>(cluster.next);
+        continue;
+      }
+      if (cluster.leaf)
+        for (int p = cluster.first; p < cluster.first + cluster.count; ++p) {
+          const size_t pair = static_cast<size_t>(s_.points[static_cast<size_t>(p)]) * solids + solid;
+          marks[pair / 64].word |= std::uint64_t{1} << (pair % 64);
+        }
+      ++k;
+    }
+}
+
+// In the order of the pairs, which is that of all sums. visit(pair)
+template <class T> template <class Visit> void SmoothStage<T>::for_marked(std::vector<Bits>& marks, Visit&& visit) {
+  for (size_t w = 0; w < marks.size(); ++w)
+    for (std::uint64_t word = marks[w].word; word != 0; word &= word - 1)
+      visit(64 * w + static_cast<size_t>(__builtin_ctzll(word)));
+}
+
 // The points in the ground: geometry, velocity as the motion since rest has it, force.            theory (8.3), (11.2)
 template <class T> void SmoothStage<T>::touch_all(LaneHost& host) {
   touches_.clear();
   const T by_h = T(1) / stage_h;
-  for (size_t k = 0; k < s_.pairs.size(); ++k) {
+  for (Bits& bits : located_) bits.word = 0;
+  find_near(located_, [&](const PointCluster& cluster, size_t solid) {
+    return !any(depth_bound(host, cluster, solid, centre_of(trial_, cluster)) > T(0));
+  });
+  for_marked(located_, [&](size_t k) {
     const LanePair& pair = s_.pairs[k];
     const size_t i = static_cast<size_t>(pair.node);
     const V3<T> c = centres_[k] = core(trial_, pair);
     auto& [depth, normal] = near_[k];
     M3<T> curvature;
-    if (!locate(host, static_cast<int>(k), c, depth, normal, curvature)) continue;
+    if (!locate(host, static_cast<int>(k), c, depth, normal, curvature)) return;
     Touch& t = touches_.emplace_back();
     t.pair = static_cast<int>(k);
     t.c = c, t.normal = normal, t.depth = depth;
@@ -94,7 +145,7 @@ template <class T> void SmoothStage<T>::touch_all(LaneHost& host) {
     t.u = by_h * (t.x - from);
     t.force = smooth_force(s_.law, coefficients, depth, normal, t.u, stage_h);
     if (s_.two_stages) t.force *= t.scale;
-  }
+  });
 }
 
 // Where Newton's step has to end before its linear model fails for one of the contacts.                  theory (11.10)
@@ -103,7 +154,7 @@ template <class T> void SmoothStage<T>::touch_all(LaneHost& host) {
 // long. It ends where the point is twice as deep as under its share of the weight; one in the ground may sink to three
 // times its depth. Friction bounded by mu N has a slope of mu N / creep where a point is at rest and next to none where
 // it slips: a step from slip overshoots the rest it ought to find. It ends where the slip is slowest.
-template <class T> T SmoothStage<T>::step_limit(const T* step) {
+template <class T> T SmoothStage<T>::step_limit(const T* step, LaneHost& host) {
   T part(1);
   if (s_.pairs.empty()) return part;
   const T by_h = T(1) / stage_h, zero(0), soft = T(2) * coefficients.depth;
@@ -114,14 +165,27 @@ template <class T> T SmoothStage<T>::step_limit(const T* step) {
     for (int k = 0; k < node.nv; ++k) V += step[node.v_index + k] * trial_.xi[static_cast<size_t>(node.dof + k)];
     step_twists_[i] = V;
   }
-  for (size_t k = 0; k < s_.pairs.size(); ++k) {
+  // No point of a cluster sinks by more than its centre moves and it turns.
+  for (Bits& bits : found_) bits.word = 0;
+  find_near(found_, [&](const PointCluster& cluster, size_t solid) {
+    const Twist<T>& xi = step_twists_[static_cast<size_t>(cluster.node)];
+    const V3<T> c = centre_of(trial_, cluster), dc = xi.v + cross(xi.w, c);
+    const T moves = T(1 + 1e-10) * (sqrt(dot(dc, dc)) + T(cluster.radius) * sqrt(dot(xi.w, xi.w)));
+    return !any(depth_bound(host, cluster, solid, c) + moves > soft);
+  });
+  for_marked(found_, [&](size_t k) {
     const Twist<T>& xi = step_twists_[static_cast<size_t>(s_.pairs[k].node)];
+    Near& near = near_[k];
+    if (!(located_[k / 64].word >> (k % 64) & 1)) {
+      M3<T> curvature;
+      centres_[k] = core(trial_, s_.pairs[k]);
+      locate(host, static_cast<int>(k), centres_[k], near.depth, near.normal, curvature);
+    }
     const V3<T> dc = xi.v + cross(xi.w, centres_[k]);
-    const Near& near = near_[k];
     const T sinks = -dot(near.normal, dc), most = larger(soft, T(3) * near.depth);
     const If deep = near.depth + sinks > most;
     if (any(deep)) part = select(deep, smaller(part, (most - near.depth) / select(deep, sinks, T(1))), part);
-  }
+  });
   if (s_.law.friction != FrictionLaw::coulomb) return part;
   for (const Touch& t : touches_) {
     const LanePair& point = pair_of(t);

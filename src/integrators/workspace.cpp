@@ -30,6 +30,7 @@ StepWorkspace::Impl::Impl(const Model& m, const World& w)
     : model(m),
       world(validated(w, m)),
       pairs(m, w),
+      near(pairs),
       dynamics(m),
       joint_forces(m),
       joint_friction(m),

@@ -56,6 +56,7 @@ struct StepWorkspace::Impl {
   const Model& model;
   const World& world;
   Pairs pairs;
+  NearPairs near;
   bool has_contact() const { return pairs.count() > 0; }
   Dynamics dynamics;
   JointForces joint_forces;

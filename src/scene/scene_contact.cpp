@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "formats/rpy.h"
+#include "scree/candidates.h"
 #include "scree/height_field_file.h"
 
 namespace scree {
@@ -129,8 +130,8 @@ template <class Options> struct OptionReader {
 };
 
 std::shared_ptr<const ContactLaw> read_coulomb(const TomlReader& table) {
-  table.check_keys({"law", "points", "smooth", "impact", "friction", "restitution", "directions", "exponent", "depth",
-                    "stiffness", "air_force"});
+  table.check_keys({"law", "points", "hull_accuracy", "smooth", "impact", "friction", "restitution", "directions",
+                    "exponent", "depth", "stiffness", "air_force"});
   CoulombOptions options;
   const OptionReader<CoulombOptions> reader{table, options};
   reader.read_capacity();
@@ -139,8 +140,8 @@ std::shared_ptr<const ContactLaw> read_coulomb(const TomlReader& table) {
 }
 
 std::shared_ptr<const ContactLaw> read_patch(const TomlReader& table) {
-  table.check_keys({"law", "points", "smooth", "impact", "friction", "restitution", "directions", "exponent", "depth",
-                    "stiffness", "radius", "corners", "size", "axis", "torsion_radius", "rings"});
+  table.check_keys({"law", "points", "hull_accuracy", "smooth", "impact", "friction", "restitution", "directions",
+                    "exponent", "depth", "stiffness", "radius", "corners", "size", "axis", "torsion_radius", "rings"});
   const auto size = table.numbers("size", 2), axis = table.numbers("axis", 3);
   const auto radius = table.number("radius");
   if (!radius && !size && !table.number("torsion_radius"))
@@ -161,7 +162,7 @@ std::shared_ptr<const ContactLaw> read_patch(const TomlReader& table) {
 }
 
 std::shared_ptr<const ContactLaw> read_granular(const TomlReader& table, SceneFiles& files) {
-  table.check_keys({"law", "points", "smooth", "impact", "restitution", "table"});
+  table.check_keys({"law", "points", "hull_accuracy", "smooth", "impact", "restitution", "table"});
   const fs::path file = files.find(table, "table");
   std::shared_ptr<const ContactLaw> law;
   table.blame("table", [&] { law = load_granular(file); });
@@ -248,13 +249,21 @@ void read_impact(const TomlReader& contact, World& world) {
   set("directions", options.friction_directions, table->integer("directions"));
 }
 
-ContactCandidates read_candidates(const TomlReader& table) {
+ContactCandidates read_points(const TomlReader& table) {
   const std::string name = table.string("points").value_or("automatic");
   if (name == "automatic") return ContactCandidates::automatic;
   if (name == "named") return ContactCandidates::named;
   if (name == "shapes") return ContactCandidates::shapes;
   if (name == "all") return ContactCandidates::all;
   table.fail("points", fmt::format("\"{}\", expected automatic, named, shapes or all", name));
+}
+
+CandidateOptions read_candidates(const TomlReader& table) {
+  CandidateOptions options;
+  options.which = read_points(table);
+  const OptionReader<CandidateOptions> reader{table, options};
+  reader.set_number("hull_accuracy", options.hull_accuracy);
+  return options;
 }
 
 }  // namespace
@@ -281,17 +290,17 @@ void read_environment(const TomlReader& scene, SceneFiles& files, World& world) 
 }
 
 void read_contact(const TomlReader& scene, SceneFiles& files, const Model& model, World& world) {
-  ContactCandidates which = ContactCandidates::automatic;
+  CandidateOptions candidates;
   const auto table = scene.table("contact");
   if (table) {
     world.law = read_law(*table, files);
     world.surface = read_surface(*table);
     world.smooth = read_smooth(*table);
     read_impact(*table, world);
-    which = read_candidates(*table);
+    candidates = read_candidates(*table);
   }
   if (world.colliders.empty()) return;
-  scene.blame("environment", [&] { world.add(contact_candidates(model, which)); });
+  scene.blame("environment", [&] { world.add(contact_candidates(model, candidates)); });
   if (!world.has_contact())
     scene.fail("environment",
                fmt::format("model {} has no point to touch it with, expected contact points or collision "

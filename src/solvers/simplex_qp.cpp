@@ -96,7 +96,7 @@ void FactoredMatrix::resize(int blocks, int size, int rank) {
   grow(S_, blocks * rank * blocks * rank);
   grow(E_, n_ * rank);
   grow(diagonal_, n_);
-  grow(columns_, n_ * n_);
+  columns_.reserve(static_cast<size_t>(n_) * static_cast<size_t>(n_));
   grow(product_, blocks * rank);
   known_.resize(std::max(known_.size(), static_cast<size_t>(n_)));
 }
@@ -182,7 +182,7 @@ void SimplexQp::reserve(int blocks, int n) {
   const auto size = static_cast<size_t>(n), count = static_cast<size_t>(blocks);
   if (size > gradient_.size()) {
     for (std::vector<double>* v : {&gradient_, &root_, &direction_, &right_, &size_}) v->resize(size);
-    reduced_.resize(size * size);
+    reduced_.reserve(size * size);
     free_.resize(size);
     variable_.resize(size);
   }

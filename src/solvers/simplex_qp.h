@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 namespace scree {
@@ -36,6 +37,19 @@ class SimplexMatrix {
   virtual bool usable() const = 0;  // finite, and so are sums of its entries
 };
 
+// Numbers that cost memory only where something has been written: of n x n matrices little is.
+class LazyArray {
+ public:
+  void reserve(std::size_t count) {
+    if (count > size_) data_ = std::make_unique_for_overwrite<double[]>(count), size_ = count;
+  }
+  double* data() { return data_.get(); }
+
+ private:
+  std::unique_ptr<double[]> data_;
+  std::size_t size_ = 0;
+};
+
 // Q = E^T S E + shift: S of `rank` rows a block, symmetric; E block diagonal, with `size` columns of `rank` numbers a
 // block, as where block b gives forces, the columns of E_b are the vertices of a polytope and S is what a quadratic
 // model knows of forces. A column costs size blocks rank products, found when first asked for, so the price of vertices
@@ -55,7 +69,8 @@ class FactoredMatrix final : public SimplexMatrix {
 
  private:
   int blocks_ = 0, size_ = 0, rank_ = 0, n_ = 0;
-  std::vector<double> S_, E_, diagonal_, columns_, product_;
+  std::vector<double> S_, E_, diagonal_, product_;
+  LazyArray columns_;
   std::vector<char> known_;
 };
 
@@ -85,7 +100,8 @@ class SimplexQp {
   std::vector<char> tight_;                          // of block b: held at sum 1
   std::vector<int> pivot_;                           // of block b: the variable its sum determines, -1 if not tight
   std::vector<int> variable_;                        // of reduced variable i
-  std::vector<double> reduced_, right_, size_;       // equations of an active set; what their diagonal is made of
+  std::vector<double> right_, size_;                 // equations of an active set; what their diagonal is made of
+  LazyArray reduced_;                                // their matrix
 };
 
 // Nearest point of { w >= 0, sum w <= 1 } to w, in place. A point of the set (up to rounding of the sum) stays as it
