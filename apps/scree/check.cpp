@@ -81,7 +81,7 @@ Checked check_file(const CheckOptions& options) {
     if (!options.model.base.empty()) throw InputError("--base: is for models, a scene says base = \"...\" itself");
     SceneOverrides overrides;
     overrides.search_path = urdf_options.search_path;
-    overrides.repair_inertia = urdf_options.repair_inertia;
+    overrides.strict = urdf_options.strict;
     Scene scene = load_scene(options.file, overrides);
     checked.ground = find_ground(scene.model, scene.world, scene.options.integrator);
     checked.model = std::move(scene.model);
@@ -109,7 +109,8 @@ void print_report(const CheckOptions& options, const Checked& checked) {
   json["ground"] = nullptr;
   if (const Ground& ground = checked.ground; checked.model && ground.problem.empty())
     json["ground"] = {{"integrator", ground.integrator}, {"points", ground.points}, {"static_depth", ground.depth}};
-  for (const ImportVerdict verdict : {ImportVerdict::mapped, ImportVerdict::ignored, ImportVerdict::rejected})
+  for (const ImportVerdict verdict :
+       {ImportVerdict::mapped, ImportVerdict::repaired, ImportVerdict::ignored, ImportVerdict::rejected})
     json[import_verdict_name(verdict)] = checked.report.count(verdict);
   json["entries"] = Json::array();
   for (const ImportEntry& entry : checked.report.entries)
@@ -165,7 +166,7 @@ void add_check(CLI::App& app, Action& action) {
   verb->add_option("file", options->file, "Model (.urdf) or scene (.toml)")->required()->type_name("FILE");
   options->model.add_search_path(*verb);
   options->model.add_base(*verb);
-  options->model.add_repair_inertia(*verb);
+  options->model.add_strict(*verb);
   verb->add_flag("--all", options->all, "List what was mapped too, not only what was ignored or rejected");
   verb->add_flag("--json", options->json, "Print one JSON object (SI units) on stdout");
   verb->callback([options, &action] { action = [options] { return check(*options); }; });

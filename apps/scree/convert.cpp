@@ -62,7 +62,7 @@ void add_convert(CLI::App& app, Action& action) {
   verb->add_option("to", options->to, "Model to write (.urdf)")->required()->type_name("B.urdf");
   options->model.add_search_path(*verb);
   options->model.add_base(*verb);
-  options->model.add_repair_inertia(*verb);
+  options->model.add_strict(*verb);
   verb->add_flag("--json", options->json, "Print one JSON object on stdout");
   verb->callback([options, &action] { action = [options] { return convert(*options); }; });
 }
