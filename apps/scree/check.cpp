@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "import_report.h"
 #include "options.h"
 #include "scree/contact.h"
 #include "scree/error.h"
@@ -109,15 +110,7 @@ void print_report(const CheckOptions& options, const Checked& checked) {
   json["ground"] = nullptr;
   if (const Ground& ground = checked.ground; checked.model && ground.problem.empty())
     json["ground"] = {{"integrator", ground.integrator}, {"points", ground.points}, {"static_depth", ground.depth}};
-  for (const ImportVerdict verdict :
-       {ImportVerdict::mapped, ImportVerdict::repaired, ImportVerdict::ignored, ImportVerdict::rejected})
-    json[import_verdict_name(verdict)] = checked.report.count(verdict);
-  json["entries"] = Json::array();
-  for (const ImportEntry& entry : checked.report.entries)
-    json["entries"].push_back({{"place", entry.place},
-                               {"line", entry.line},
-                               {"verdict", import_verdict_name(entry.verdict)},
-                               {"note", entry.note}});
+  add_import_report(checked.report, json);
   print_json(json);
 }
 
@@ -131,19 +124,9 @@ void print_table(const CheckOptions& options, const Checked& checked) {
                                   model->name(), model->bodies().size(), model->nv(), model->total_mass(),
                                   model->shapes().size(), model->frames().size(), model->contact_points().size()));
   if (checked.model) rows.emplace_back("ground", describe(checked.ground));
-  rows.emplace_back("report", fmt::format("{} mapped, {} ignored, {} rejected", report.count(ImportVerdict::mapped),
-                                          report.count(ImportVerdict::ignored), report.count(ImportVerdict::rejected)));
+  rows.emplace_back("report", count_verdicts(report));
   print_pairs(rows);
-
-  const auto wanted = [&](const ImportEntry& entry) { return options.all || entry.verdict != ImportVerdict::mapped; };
-  size_t width = 0;
-  for (const ImportEntry& entry : report.entries)
-    if (wanted(entry)) width = std::max(width, entry.place.size());
-  if (width > 0) fmt::print("\n{:>6}  {:<8}  {:<{}}  {}\n", "line", "verdict", "place", width, "note");
-  for (const ImportEntry& entry : report.entries)
-    if (wanted(entry))
-      fmt::print("{:>6}  {:<8}  {:<{}}  {}\n", entry.line, import_verdict_name(entry.verdict), entry.place, width,
-                 entry.note);
+  print_import_report(report, options.all);
 }
 
 int check(const CheckOptions& options) {
@@ -167,7 +150,7 @@ void add_check(CLI::App& app, Action& action) {
   options->model.add_search_path(*verb);
   options->model.add_base(*verb);
   options->model.add_strict(*verb);
-  verb->add_flag("--all", options->all, "List what was mapped too, not only what was ignored or rejected");
+  verb->add_flag("--all", options->all, "List every element and attribute, in the order of the file");
   verb->add_flag("--json", options->json, "Print one JSON object (SI units) on stdout");
   verb->callback([options, &action] { action = [options] { return check(*options); }; });
 }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "import_report.h"
 #include "options.h"
 #include "terminal.h"
 #include "verbs.h"
@@ -41,6 +42,7 @@ int convert(const ConvertOptions& options) {
     json["to"] = options.to;
     json["model"] = model.name();
     json["mapped"] = report.count(ImportVerdict::mapped);
+    json["repaired"] = report.count(ImportVerdict::repaired);
     json["ignored"] = ignored;
     print_json(json);
   } else {
@@ -48,6 +50,7 @@ int convert(const ConvertOptions& options) {
     if (ignored > 0)
       print_message(fmt::format("{} elements were ignored, scree check {} lists them", ignored, options.from));
   }
+  warn_of_repairs(report);
   if (leaves_meshes_behind(model, options))
     print_message(fmt::format("warning: {} names meshes relative to the folder of {}", options.to, options.from));
   return 0;

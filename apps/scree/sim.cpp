@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "base/atomic_file.h"
+#include "import_report.h"
 #include "integrators/traits.h"
 #include "interrupt.h"
 #include "options.h"
@@ -222,6 +223,7 @@ int simulate(const SimOptions& options) {
   if (options.batch.wanted())
     return simulate_batch(options.scene, overrides, options.batch, options.out, options.json, options.quiet);
   const Scene scene = load_scene(options.scene, overrides);
+  if (!options.quiet) warn_of_repairs(scene.import_report);
   const auto [from_file, from_time] = parse_from(options.from);
   std::vector<std::filesystem::path> inputs = scene.files;
   inputs.insert(inputs.end(), {options.ghost, from_file});
