@@ -176,6 +176,48 @@ TEST_F(Cli, CheckReportsModelsAndScenes) {
   EXPECT_NE(full.out.find("robot/link[rod]/inertial/mass"), std::string::npos) << full.out;
 }
 
+TEST_F(Cli, RepairsComeFirstAndStrictReadingRejectsThem) {
+  folder.write("odd.urdf",
+               "<robot name='x'><link name='a'><inertial><mass value='1'/></inertial><collision><geometry>"
+               "<mesh filename='no.stl'/></geometry></collision></link>"
+               "<gazebo reference='a'><mu1>1</mu1></gazebo><gazebo><plugin name='p'/></gazebo></robot>");
+  const Outcome table = scree_cli({"check", in("odd.urdf")});
+  EXPECT_EQ(table.exit_code, 0) << table.err;
+  size_t at = 0;
+  for (const char* const part : {"2 repaired, 6 ignored, 0 rejected", "\nrepaired\n", "robot/link[a]/inertial\n",
+                                 "it resists turning like a solid ball", "cannot touch anything", "\nconsequences\n",
+                                 "1 link lost all shapes and cannot touch anything: a", "\nignored, with all inside\n",
+                                 "    2 x <gazebo>  settings of another simulator"}) {
+    at = table.out.find(part, at);
+    ASSERT_NE(at, std::string::npos) << part << "\n" << table.out;
+  }
+  EXPECT_EQ(table.out.find("plugin"), std::string::npos) << table.out;
+  EXPECT_NE(scree_cli({"check", in("odd.urdf"), "--all"}).out.find("robot/gazebo/plugin[p]@name"), std::string::npos);
+  const json report = json::parse(scree_cli({"check", in("odd.urdf"), "--json"}).out);
+  EXPECT_EQ(report["repaired"], 2);
+  EXPECT_EQ(report["consequences"].size(), 2u);
+  EXPECT_EQ(report["entries"].size(), report["mapped"].get<size_t>() + 8);
+
+  const Outcome strict = scree_cli({"check", in("odd.urdf"), "--strict"});
+  EXPECT_EQ(strict.exit_code, 2);
+  EXPECT_NE(strict.err.find("has mass but no <inertia> (2 rejected in all)"), std::string::npos) << strict.err;
+  EXPECT_EQ(scree_cli({"convert", in("odd.urdf"), in("even.urdf"), "--strict"}).exit_code, 2);
+  const Outcome convert = scree_cli({"convert", in("odd.urdf"), in("even.urdf")});
+  EXPECT_NE(convert.err.find("2 things were repaired, scree check"), std::string::npos) << convert.err;
+  EXPECT_EQ(scree_cli({"check", in("even.urdf"), "--strict"}).exit_code, 0);  // written as repaired
+
+  folder.write("odd.toml", "model = \"odd.urdf\"\nduration = 0.02\nstep.dt = 0.01\n");
+  folder.write("strict.toml", "model = \"odd.urdf\"\nduration = 0.02\nstep.dt = 0.01\nstrict = true\n");
+  const Outcome sim = scree_cli({"sim", in("odd.toml"), "--out", in("odd.h5")});
+  EXPECT_EQ(sim.exit_code, 0) << sim.err;
+  EXPECT_NE(sim.err.find("warning: " + in("odd.urdf") + ": 2 things were repaired"), std::string::npos) << sim.err;
+  EXPECT_EQ(scree_cli({"view", in("odd.h5"), "--html", in("odd.html")}).exit_code, 0);
+  for (const auto& arguments :
+       {std::vector<std::string>{"sim", in("odd.toml"), "--strict"}, {"sim", in("strict.toml")}})
+    EXPECT_EQ(scree_cli(arguments).exit_code, 2);
+  EXPECT_EQ(scree_cli({"sim", in("odd.toml"), "--quiet"}).err, "");
+}
+
 TEST_F(Cli, SimPrintsATableOrStableJson) {
   const Outcome table = scree_cli({"sim", in("pendulum.toml")});
   EXPECT_EQ(table.exit_code, 0) << table.err;

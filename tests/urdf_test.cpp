@@ -409,19 +409,20 @@ TEST(UrdfInertia, OriginTurnsTheInertiaIntoBodyAxes) {
   EXPECT_EQ(model.bodies()[0].inertia, model.bodies()[0].inertia.transpose());
 }
 
-TEST(UrdfInertia, RepairIsAskedForAndReported) {
+TEST(UrdfInertia, RepairIsReportedAndStrictReadingRejects) {
   const std::string text = robot(link("a",
                                       "<inertial><mass value='1'/><inertia ixx='1' ixy='0' ixz='0' iyy='1' iyz='0' "
                                       "izz='5'/></inertial>"));
-  EXPECT_THROW(parse_urdf(text, "r.urdf"), InputError);
   UrdfOptions options;
-  options.repair_inertia = true;
+  options.strict = true;
+  EXPECT_THROW(parse_urdf(text, "r.urdf", options), InputError);
   ImportReport report;
-  const Model model = parse_urdf(text, "r.urdf", options, &report);
+  const Model model = parse_urdf(text, "r.urdf", {}, &report);
   EXPECT_TRUE(check_inertia(model.bodies()[0].inertia).valid);
   const ImportEntry& e = entry(report, "robot/link[a]/inertial/inertia");
-  EXPECT_EQ(e.verdict, ImportVerdict::mapped);
-  EXPECT_NE(e.note.find("repaired: principal values 1, 1, 5 became"), std::string::npos) << e.note;
+  EXPECT_EQ(e.verdict, ImportVerdict::repaired);
+  EXPECT_NE(e.note.find("principal values 1, 1, 5 became 2.5, 2.5, 5"), std::string::npos) << e.note;
+  EXPECT_NE(e.note.find("+150 %"), std::string::npos) << e.note;
 }
 
 TEST(UrdfBase, IsFixedUnlessFileOrCallerSayOtherwise) {
@@ -587,6 +588,7 @@ TEST(UrdfMesh, EqualNamesShareOneMeshAndALoaderReplacesFiles) {
 TEST(UrdfMesh, MissingOneListsThePlacesTried) {
   UrdfOptions options;
   options.search_path = {"/first", "/second"};
+  options.strict = true;
   try {
     parse_urdf(two_meshes("package://pkg/meshes/a.stl"), "r.urdf", options);
     FAIL();

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "dynamics/discretisation.h"
+#include "import_report.h"
 #include "options.h"
 #include "run/build_info.h"
 #include "scree/dynamics.h"
@@ -171,7 +172,11 @@ std::vector<Row> measure(const Model& model, double seconds) {
 
 int bench(const BenchOptions& options) {
   std::vector<Model> models;
-  for (const std::string& file : options.models) models.push_back(load_urdf(file));
+  for (const std::string& file : options.models) {
+    ImportReport report;
+    models.push_back(load_urdf(file, {}, &report));
+    warn_of_repairs(report);
+  }
   models.push_back(random_humanoid());
   for (const int links : {10, 100, 1000}) models.push_back(chain(links));
   Json json = {{"bench", options.what}, {"version", version()}, {"compiler", compiler()}, {"rows", Json::array()}};

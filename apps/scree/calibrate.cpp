@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "import_report.h"
 #include "interrupt.h"
 #include "options.h"
 #include "scree/error.h"
@@ -50,6 +51,7 @@ int run_calibration(const CalibrateOptions& options) {
   if (!options.integrator.empty()) overrides.integrator = integrator_from_name(options.integrator);
   overrides.search_path = options.model.paths();
   const Scene scene = load_scene(options.scene, overrides);
+  warn_of_repairs(scene.import_report);
   catch_interrupts();
   const CalibrationReport report = calibrate(scene, options.search, [] { return !interrupted(); });
   const std::string failure = failure_of(report, options.search.distance);

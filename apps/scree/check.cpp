@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "import_report.h"
 #include "options.h"
 #include "scree/candidates.h"
 #include "scree/error.h"
@@ -77,10 +78,9 @@ std::string describe(const std::vector<MeshPoints>& meshes) {
     points += mesh.points, vertices += mesh.vertices, flat += mesh.dimension < 3 ? 1 : 0;
     if (mesh.distance * worst->size > worst->distance * mesh.size) worst = &mesh;
   }
-  std::string text =
-      fmt::format("{} points for {} vertices of {} meshes; at most {:.2g} mm inside their hulls, {:.2g} % of {}", points,
-                  vertices, meshes.size(), 1e3 * worst->distance,
-                  worst->size > 0 ? 100 * worst->distance / worst->size : 0, worst->name);
+  std::string text = fmt::format(
+      "{} points for {} vertices of {} meshes; at most {:.2g} mm inside their hulls, {:.2g} % of {}", points, vertices,
+      meshes.size(), 1e3 * worst->distance, worst->size > 0 ? 100 * worst->distance / worst->size : 0, worst->name);
   if (flat > 0) text += fmt::format("; {} flat: the corners of their outline", flat);
   return text;
 }
@@ -99,7 +99,7 @@ Checked check_file(const CheckOptions& options) {
     if (!options.model.base.empty()) throw InputError("--base: is for models, a scene says base = \"...\" itself");
     SceneOverrides overrides;
     overrides.search_path = urdf_options.search_path;
-    overrides.repair_inertia = urdf_options.repair_inertia;
+    overrides.strict = urdf_options.strict;
     Scene scene = load_scene(options.file, overrides);
     checked.ground = find_ground(scene.model, scene.world, scene.options.integrator);
     checked.model = std::move(scene.model);
@@ -125,8 +125,7 @@ void print_report(const CheckOptions& options, const Checked& checked) {
                      {"frames", model->frames().size()},
                      {"contact_points", model->contact_points().size()}};
   json["ground"] = nullptr;
-  if (const Ground& ground = checked.ground; checked.model && ground.problem.empty())
-  {
+  if (const Ground& ground = checked.ground; checked.model && ground.problem.empty()) {
     json["ground"] = {{"integrator", ground.integrator}, {"points", ground.points}, {"static_depth", ground.depth}};
     json["ground"]["meshes"] = Json::array();
     for (const MeshPoints& mesh : ground.meshes)
@@ -138,14 +137,7 @@ void print_report(const CheckOptions& options, const Checked& checked) {
                                           {"size", mesh.size},
                                           {"distance", mesh.distance}});
   }
-  for (const ImportVerdict verdict : {ImportVerdict::mapped, ImportVerdict::ignored, ImportVerdict::rejected})
-    json[import_verdict_name(verdict)] = checked.report.count(verdict);
-  json["entries"] = Json::array();
-  for (const ImportEntry& entry : checked.report.entries)
-    json["entries"].push_back({{"place", entry.place},
-                               {"line", entry.line},
-                               {"verdict", import_verdict_name(entry.verdict)},
-                               {"note", entry.note}});
+  add_import_report(checked.report, json);
   print_json(json);
 }
 
@@ -160,19 +152,9 @@ void print_table(const CheckOptions& options, const Checked& checked) {
                                   model->shapes().size(), model->frames().size(), model->contact_points().size()));
   if (checked.model) rows.emplace_back("ground", describe(checked.ground));
   if (!checked.ground.meshes.empty()) rows.emplace_back("hulls", describe(checked.ground.meshes));
-  rows.emplace_back("report", fmt::format("{} mapped, {} ignored, {} rejected", report.count(ImportVerdict::mapped),
-                                          report.count(ImportVerdict::ignored), report.count(ImportVerdict::rejected)));
+  rows.emplace_back("report", count_verdicts(report));
   print_pairs(rows);
-
-  const auto wanted = [&](const ImportEntry& entry) { return options.all || entry.verdict != ImportVerdict::mapped; };
-  size_t width = 0;
-  for (const ImportEntry& entry : report.entries)
-    if (wanted(entry)) width = std::max(width, entry.place.size());
-  if (width > 0) fmt::print("\n{:>6}  {:<8}  {:<{}}  {}\n", "line", "verdict", "place", width, "note");
-  for (const ImportEntry& entry : report.entries)
-    if (wanted(entry))
-      fmt::print("{:>6}  {:<8}  {:<{}}  {}\n", entry.line, import_verdict_name(entry.verdict), entry.place, width,
-                 entry.note);
+  print_import_report(report, options.all);
 }
 
 int check(const CheckOptions& options) {
@@ -195,8 +177,8 @@ void add_check(CLI::App& app, Action& action) {
   verb->add_option("file", options->file, "Model (.urdf) or scene (.toml)")->required()->type_name("FILE");
   options->model.add_search_path(*verb);
   options->model.add_base(*verb);
-  options->model.add_repair_inertia(*verb);
-  verb->add_flag("--all", options->all, "List what was mapped too, not only what was ignored or rejected");
+  options->model.add_strict(*verb);
+  verb->add_flag("--all", options->all, "List every element and attribute, in the order of the file");
   verb->add_flag("--json", options->json, "Print one JSON object (SI units) on stdout");
   verb->callback([options, &action] { action = [options] { return check(*options); }; });
 }

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "decompose.h"
+#include "import_report.h"
 #include "options.h"
 #include "terminal.h"
 #include "verbs.h"
@@ -65,6 +66,7 @@ int convert(const ConvertOptions& options) {
     json["to"] = options.to;
     json["model"] = model.name();
     json["mapped"] = report.count(ImportVerdict::mapped);
+    json["repaired"] = report.count(ImportVerdict::repaired);
     json["ignored"] = ignored;
     if (decomposition) {
       json["meshes"] = nlohmann::ordered_json::array();
@@ -83,6 +85,7 @@ int convert(const ConvertOptions& options) {
     if (ignored > 0)
       print_message(fmt::format("{} elements were ignored, scree check {} lists them", ignored, options.from));
   }
+  warn_of_repairs(report);
   if (leaves_meshes_behind(model, options))
     print_message(fmt::format("warning: {} names meshes relative to the folder of {}", options.to, options.from));
   return 0;
@@ -97,7 +100,7 @@ void add_convert(CLI::App& app, Action& action) {
   verb->add_option("to", options->to, "Model to write (.urdf)")->required()->type_name("B.urdf");
   options->model.add_search_path(*verb);
   options->model.add_base(*verb);
-  options->model.add_repair_inertia(*verb);
+  options->model.add_strict(*verb);
   CLI::Option* decompose = verb->add_flag(
       "--decompose", options->decompose,
       "Split concave collision meshes into convex parts, STL files beside B.urdf (needs Python's package coacd)");

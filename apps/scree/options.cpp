@@ -89,14 +89,14 @@ void ModelFlags::add_base(CLI::App& verb) {
   verb.add_option("--base", base, "How the world carries the root link: fixed, planar or floating")->type_name("TYPE");
 }
 
-void ModelFlags::add_repair_inertia(CLI::App& verb) {
-  verb.add_flag("--repair-inertia", repair_inertia, "Replace inertias no body can have by the nearest valid ones");
+void ModelFlags::add_strict(CLI::App& verb) {
+  verb.add_flag("--strict", strict, "Reject a model in which something would have to be repaired");
 }
 
 UrdfOptions ModelFlags::urdf_options() const {
   UrdfOptions options;
   options.search_path = paths();
-  options.repair_inertia = repair_inertia;
+  options.strict = strict;
   try {
     if (!base.empty()) options.base = base_type_from_name(base);
   } catch (const InputError& error) {

@@ -36,11 +36,11 @@ void write_replay(const std::filesystem::path& file, const Model& model, const R
 struct ModelFlags {
   std::vector<std::string> search_path;
   std::string base;  // empty: as the file says
-  bool repair_inertia = false;
+  bool strict = false;
 
   void add_search_path(CLI::App& verb);
   void add_base(CLI::App& verb);
-  void add_repair_inertia(CLI::App& verb);
+  void add_strict(CLI::App& verb);
   std::vector<std::filesystem::path> paths() const { return {search_path.begin(), search_path.end()}; }
   UrdfOptions urdf_options() const;
 };

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "base/atomic_file.h"
+#include "import_report.h"
 #include "integrators/traits.h"
 #include "interrupt.h"
 #include "options.h"
@@ -208,7 +209,7 @@ int simulate(const SimOptions& options) {
   overrides.output = options.output;
   if (!options.integrator.empty()) overrides.integrator = integrator_from_name(options.integrator);
   overrides.search_path = options.model.paths();
-  overrides.repair_inertia = options.model.repair_inertia;
+  overrides.strict = options.model.strict;
   // What belongs to single runs alone.
   const char* const several = !options.from.empty() ? "--from" : options.checkpoint ? "--checkpoint" : nullptr;
   if (options.batch.wanted() && several)
@@ -222,6 +223,7 @@ int simulate(const SimOptions& options) {
   if (options.batch.wanted())
     return simulate_batch(options.scene, overrides, options.batch, options.out, options.json, options.quiet);
   const Scene scene = load_scene(options.scene, overrides);
+  if (!options.quiet) warn_of_repairs(scene.import_report);
   const auto [from_file, from_time] = parse_from(options.from);
   std::vector<std::filesystem::path> inputs = scene.files;
   inputs.insert(inputs.end(), {options.ghost, from_file});
@@ -292,7 +294,7 @@ void add_sim(CLI::App& app, Action& action) {
   verb->add_option("--duration", options->duration, "Simulated time [s], in place of the scene's")->type_name("S");
   verb->add_option("--integrator", options->integrator, integrators_help())->type_name("NAME");
   options->model.add_search_path(*verb);
-  options->model.add_repair_inertia(*verb);
+  options->model.add_strict(*verb);
   add_output(*verb, "--out", options->out,
              "Write the recording as HDF5, a row per step or output time; with --batch or --branches all of them",
              "RUN.h5");

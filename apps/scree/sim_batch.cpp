@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "import_report.h"
 #include "interrupt.h"
 #include "options.h"
 #include "scree/batch_file.h"
@@ -161,6 +162,7 @@ int simulate_batch(const std::string& scene_file, SceneOverrides overrides, cons
   if (output && flags.rows_every) throw InputError("--output: given together with --rows-every, expected one of them");
   overrides.default_integrator = IntegratorType::pbfd_coulomb;
   const Scene scene = load_scene(scene_file, overrides);
+  if (!quiet) warn_of_repairs(scene.import_report);
   check_outputs({out}, scene.files);
   options.rows_every = output ? steps_per_row(*output, scene.options.dt) : flags.rows_every.value_or(0);
   options.lanes = flags.lanes.value_or(0);

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "base/atomic_file.h"
+#include "import_report.h"
 #include "interrupt.h"
 #include "options.h"
 #include "run/chunk_folder.h"
@@ -290,6 +291,7 @@ int simulate_fan(const FanFlags& flags, FanRequest request) {
   options.resume = request.resume;
   if (!flags.sampler.empty()) options.sampling.sampler = outcome_sampler_from_name(flags.sampler);
   const Scene scene = load_scene(request.scene, request.overrides);
+  if (!request.quiet) warn_of_repairs(scene.import_report);
   options.sampling.friction_directions = scene.world.impact.friction_directions;
   options.validate(scene);
   check_outputs({request.out, request.html}, scene.files);

@@ -20,7 +20,7 @@ struct SceneOverrides {
   std::optional<IntegratorType> integrator;
   std::optional<IntegratorType> default_integrator;  // if the file names none
   std::vector<std::filesystem::path> search_path;    // searched before the scene's own
-  bool repair_inertia = false;
+  bool strict = false;                               // reject what would be repaired in the model
 };
 
 struct Scene {

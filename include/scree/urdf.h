@@ -13,20 +13,24 @@
 
 namespace scree {
 
-enum class ImportVerdict { mapped, ignored, rejected };
+enum class ImportVerdict { mapped, repaired, ignored, rejected };
 const char* import_verdict_name(ImportVerdict verdict);
 
 struct ImportEntry {
   std::string place;  // e.g. robot/link[torso]/inertial/mass@value
   int line = 0;       // 1-based in the file; 0 where no line applies
   ImportVerdict verdict = ImportVerdict::mapped;
-  std::string note;  // mapped: what it became; ignored, rejected: why
+  // mapped: what it became; repaired: what was there, what it became, what that means; ignored, rejected: why
+  std::string note;
 };
 
 struct ImportReport {
   std::string file;
   std::vector<ImportEntry> entries;               // in file order, every element and every attribute once
   std::vector<std::filesystem::path> files = {};  // that were read: the model, its meshes
+  // What the verdicts come to, a line each: links that cannot touch anything, joints that cannot move, mass that was
+  // added.
+  std::vector<std::string> consequences = {};
   int count(ImportVerdict verdict) const;
   std::string first_rejection() const;  // "file:line: place: why" on one line, empty if nothing was rejected
 };
@@ -34,9 +38,11 @@ struct ImportReport {
 enum class BaseType { as_file, fixed, planar, floating };  // how the root link is carried by the world
 
 struct UrdfOptions {
-  std::vector<std::filesystem::path> search_path;  // tried in order for package:// and relative mesh paths
+  std::vector<std::filesystem::path> search_path;  // for meshes, before the folders around the model
   BaseType base = BaseType::as_file;               // as_file: <scree base="..."/> in the file, else fixed
-  bool repair_inertia = false;                     // project invalid inertias and say so in the report
+  // What has an obvious meaning though it is wrong or missing is repaired, and the report says so. Strict: it is
+  // rejected.
+  bool strict = false;
   // Where meshes come from, instead of the file system (a run file carries its own meshes). Throws InputError.
   std::function<std::shared_ptr<const TriangleMesh>(const std::string& uri)> mesh_loader;
 };

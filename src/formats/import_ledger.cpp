@@ -35,7 +35,9 @@ bool has_text(pugi::xml_node node) {
 
 }  // namespace
 
-ImportLedger::ImportLedger(const pugi::xml_document& document, std::string_view text, std::string_view buffer) {
+ImportLedger::ImportLedger(const pugi::xml_document& document, std::string_view text, std::string_view buffer,
+                           bool strict)
+    : strict_(strict) {
   LineCounter lines(text);
   // Depth first without recursion: the document's depth is the file's choice.
   pugi::xml_node node = document.first_child();
@@ -57,7 +59,8 @@ ImportLedger::ImportLedger(const pugi::xml_document& document, std::string_view 
                           true,
                           false,
                           {},
-                          {}});
+                          {},
+                          false});
         if (!seen.insert(attribute.name()).second) reject(attribute, "given twice, expected once");
       }
     }
@@ -78,17 +81,27 @@ void ImportLedger::list_element(pugi::xml_node node, size_t parent, int line) {
   constexpr size_t kLongestPlace = 300;  // deep nesting of long names would cost memory, not help the reader
   if (place.size() > kLongestPlace) place = "..." + one_line(place.substr(place.size() - kLongestPlace / 2));
   index_of_[node.internal_object()] = items_.size();
-  items_.push_back({parent, std::move(place), line, tag, false, has_text(node), {}, {}});
+  items_.push_back({parent, std::move(place), line, tag, false, has_text(node), {}, {}, false});
 }
 
 void ImportLedger::say(Item& item, ImportVerdict verdict, std::string_view note) {
   if (verdict == ImportVerdict::rejected) clean_ = false;
-  if (item.verdict == ImportVerdict::rejected) {
-    if (verdict == ImportVerdict::rejected) item.note += "; " + one_line(note);
+  // Whatever is said later: a rejection stays, and so does a repair unless a rejection follows.
+  const bool stays = item.verdict == ImportVerdict::rejected ||
+                     (item.verdict == ImportVerdict::repaired && verdict != ImportVerdict::rejected);
+  if (stays) {
+    if (verdict == item.verdict) item.note += "; " + one_line(note);
     return;
   }
   item.verdict = verdict;
   item.note = one_line(note);
+}
+
+void ImportLedger::repair(Item& item, std::string_view problem, std::string_view cure) {
+  if (strict_)
+    say(item, ImportVerdict::rejected, problem);
+  else
+    say(item, ImportVerdict::repaired, fmt::format("{}: {}", problem, cure));
 }
 
 std::vector<ImportEntry> ImportLedger::finish() {
@@ -102,6 +115,8 @@ std::vector<ImportEntry> ImportLedger::finish() {
         item.note = fmt::format("part of <{}>, which is ignored", parent->name);
       else if (parent && parent->verdict == ImportVerdict::rejected)
         item.note = fmt::format("not read: <{}> is rejected", parent->name);
+      else if (parent && parent->dropped)
+        item.note = fmt::format("not read: part of <{}>, which was left out", parent->name);
       else if (item.is_attribute)
         item.note = fmt::format("not an attribute of <{}> that scree knows", parent ? parent->name : "");
       else

@@ -16,6 +16,8 @@ const char* import_verdict_name(ImportVerdict verdict) {
   switch (verdict) {
     case ImportVerdict::mapped:
       return "mapped";
+    case ImportVerdict::repaired:
+      return "repaired";
     case ImportVerdict::ignored:
       return "ignored";
     case ImportVerdict::rejected:
@@ -84,7 +86,7 @@ std::optional<DocumentError> parse_document(std::string_view text, std::string& 
 
 std::optional<Model> read_document(std::string_view text, const fs::path& file, const UrdfOptions& options,
                                    ImportReport& report) {
-  report = {shown(file), {}, {file}};
+  report = {shown(file), {}, {file}, {}};
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // byte order mark
   std::string buffer(text);
   pugi::xml_document document;
@@ -92,7 +94,7 @@ std::optional<Model> read_document(std::string_view text, const fs::path& file, 
     report.entries.push_back({"document", error->line, ImportVerdict::rejected, error->why});
     return std::nullopt;
   }
-  ImportLedger ledger(document, text, buffer);
+  ImportLedger ledger(document, text, buffer, options.strict);
   const Element robot(document.document_element(), ledger);
   std::optional<Model> model;
   for (pugi::xml_node node = document.document_element().next_sibling(); node; node = node.next_sibling())
@@ -102,6 +104,7 @@ std::optional<Model> read_document(std::string_view text, const fs::path& file, 
   } else {
     UrdfReader reader(robot, ledger, file, options);
     model = reader.read();
+    report.consequences = reader.consequences();
     report.files.insert(report.files.end(), reader.mesh_files().begin(), reader.mesh_files().end());
   }
   if (!ledger.clean()) model.reset();
@@ -129,7 +132,7 @@ std::optional<Model> check_urdf(const fs::path& file, const UrdfOptions& options
     text = read_file(file);
   } catch (const InputError& error) {
     const std::string message = error.what(), prefix = shown(file) + ": ";
-    report = {shown(file), {}, {}};
+    report = {shown(file), {}, {}, {}};
     report.entries.push_back({"document", 0, ImportVerdict::rejected,
                               message.starts_with(prefix) ? message.substr(prefix.size()) : message});
     return std::nullopt;

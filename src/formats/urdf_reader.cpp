@@ -21,21 +21,55 @@ const std::map<std::string, std::string> kForeign = {
     {"mujoco", "settings of another simulator"},
 };
 
-constexpr const char* kWorldName = "world";
-
 bool merges(const Body& body, const Joint& joint) { return body.mass == 0 && joint.type == JointType::fixed; }
 
 }  // namespace
 
 std::optional<Model> UrdfReader::read() {
   robot_.map("model");
-  name_ = robot_.required_text("name", "model name").value_or("");
+  if (reject_xacro()) return std::nullopt;
+  name_ = robot_.text("name", "model name").value_or("");
+  if (name_.empty()) {
+    name_ = one_line(file_.stem().string(), 60);
+    if (name_.empty()) name_ = "robot";
+    robot_.repair(robot_.has("name") ? "model name is empty" : robot_.lacks("name"),
+                  fmt::format("named {} after the file", in_quotes(name_)));
+  }
   robot_.ignore("version", "every version of URDF is read alike");
   read_elements();
   if (links_.empty()) robot_.reject("has no <link>");
-  if (!connect()) return std::nullopt;
-  const std::optional<size_t> root = find_root();
-  return root ? build(links_[*root]) : std::nullopt;
+  const std::vector<size_t> roots = connect() ? find_roots() : std::vector<size_t>();
+  if (!roots.empty()) {
+    carry_roots(roots);
+    plant_tree(roots);
+  }
+  const double size = size_of_model();
+  place_stand_ins(size);
+  complete_inertias(size);
+  add_missing_mass(size);
+  return roots.empty() ? std::nullopt : build();
+}
+
+// Macros leave elements of their own, or values that are still to be computed.
+bool UrdfReader::reject_xacro() {
+  std::vector<Element> open = {robot_};
+  std::string found;
+  while (!open.empty() && found.empty()) {
+    const Element element = open.back();
+    open.pop_back();
+    if (element.tag().starts_with("xacro:")) found = fmt::format("there is a <{}>", one_line(element.tag(), 60));
+    for (const auto& [name, value] : element.attributes())
+      if (value.find("${") != std::string::npos || value.find("$(") != std::string::npos)
+        found = fmt::format("{} of <{}> is {}", one_line(name, 60), one_line(element.tag(), 60), in_quotes(value));
+    for (const Element& child : element.all())
+      if (!kForeign.contains(child.tag())) open.push_back(child);
+  }
+  if (found.empty()) return false;
+  const std::string name = one_line(file_.filename().string(), 200);
+  std::string stem = name.substr(0, name.find('.'));
+  if (stem + ".urdf" == name) stem += "-expanded";
+  robot_.reject(fmt::format("is a xacro file ({}), expand it first: xacro {} > {}.urdf", found, name, stem));
+  return true;
 }
 
 void UrdfReader::read_elements() {
@@ -46,34 +80,50 @@ void UrdfReader::read_elements() {
     if (tag == "link") read_link(element);
     if (tag == "joint") read_link_joint(element);
     if (const auto foreign = kForeign.find(tag); foreign != kForeign.end()) element.ignore(foreign->second);
-    if (tag.starts_with("xacro:")) element.reject("is an unexpanded xacro macro: run xacro on the file first");
   }
 }
 
 void UrdfReader::read_link(const Element& element) {
   element.map("body");
-  Body body;
+  Link link{element, {}, {}, {}, -1, false, {}};
+  Body& body = link.body;
   body.name = element.required_text("name", "link name").value_or("");
   if (body.name == kWorldName) {
     element.map("the world");
-    for (const Element& inertial : element.all("inertial", "")) inertial.reject("the world itself has no inertia");
+    for (const Element& inertial : element.all("inertial", ""))
+      inertial.drop("the world itself has no inertia", "it does not move");
+  } else {
+    link.gap = read_inertial(element, body);
   }
-  read_inertial(element, options_.repair_inertia, body);
   const size_t parts_before = shapes_.size() + points_.size();
-  for (const Element& child : element.all()) {
-    const std::string tag = child.tag();
-    if (tag != "visual" && tag != "collision") continue;
-    const ShapeRole role = tag == "visual" ? ShapeRole::view : ShapeRole::collision;
-    if (std::optional<Shape> shape = read_shape(child, role, materials_, meshes_))
-      shapes_.push_back({body.name, std::move(*shape)});
-  }
+  read_shapes(element, link);
   read_contact_points(element, body.name);
   if (!body.name.empty() && !link_of_.emplace(body.name, links_.size()).second)
     element.reject("name", fmt::format("link {} is defined twice", in_quotes(body.name)));
   subjects_.emplace_back(fmt::format("link {}: ", body.name), element);
   subjects_.emplace_back(fmt::format("frame {}: ", body.name), element);
-  const bool has_parts = shapes_.size() + points_.size() > parts_before;
-  links_.push_back({element, std::move(body), -1, has_parts});
+  link.has_parts = shapes_.size() + points_.size() > parts_before;
+  links_.push_back(std::move(link));
+}
+
+void UrdfReader::read_shapes(const Element& element, Link& link) {
+  const std::string& name = link.body.name;
+  std::optional<Extent> of_role[2];
+  for (const Element& child : element.all()) {
+    const std::string tag = child.tag();
+    if (tag != "visual" && tag != "collision") continue;
+    const ShapeRole role = tag == "visual" ? ShapeRole::view : ShapeRole::collision;
+    ShapeReading reading = read_shape(child, role, materials_, meshes_);
+    if (reading.unread_mesh) stand_ins_.push_back({shapes_.size(), *reading.unread_mesh, reading.problem});
+    if (reading.lost || reading.unread_mesh) (role == ShapeRole::view ? lost_views_ : lost_collisions_).push_back(name);
+    if (!reading.shape) continue;
+    const std::optional<Extent> extent = reading.unread_mesh ? std::nullopt : extent_of(*reading.shape);
+    std::optional<Extent>& all = of_role[role == ShapeRole::view];
+    if (extent && all) all->include(*extent);
+    if (extent && !all) all = extent;
+    shapes_.push_back({name, std::move(*reading.shape)});
+  }
+  link.extent = of_role[0] ? of_role[0] : of_role[1];
 }
 
 // <scree><contact_point name xyz radius/>...</scree>
@@ -120,10 +170,9 @@ std::string UrdfReader::suggest_link(const std::string& name) {
 
 bool UrdfReader::connect() {
   bool connected = link_of_.size() == links_.size();  // else a name is missing or used twice
-  std::map<std::string, size_t> joint_of;
   for (size_t i = 0; i < joints_.size(); ++i) {
     const LinkJoint& joint = joints_[i];
-    if (!joint.joint.name.empty() && !joint_of.emplace(joint.joint.name, i).second)
+    if (!joint.joint.name.empty() && !joint_names_.insert(joint.joint.name).second)
       joint.element.reject("name", fmt::format("joint {} is defined twice", in_quotes(joint.joint.name)));
     const auto find = [&](const std::optional<Element>& end, const std::string& name) -> Link* {
       if (const auto it = link_of_.find(name); it != link_of_.end()) return &links_[it->second];
@@ -146,27 +195,21 @@ bool UrdfReader::connect() {
     else if (child->joint >= 0)
       reject_child(fmt::format("link {} already hangs on joint {}, expected a tree", in_quotes(joint.child_name),
                                in_quotes(joints_[static_cast<size_t>(child->joint)].joint.name)));
-    else
+    else {
       child->joint = static_cast<int>(i);
+      if (parent) parent->children.push_back(static_cast<size_t>(child - links_.data()));
+    }
   }
   return connected;
 }
 
-std::optional<size_t> UrdfReader::find_root() const {
+std::vector<size_t> UrdfReader::find_roots() const {
   std::vector<size_t> roots;
-  std::string names;
-  for (size_t i = 0; i < links_.size(); ++i) {
-    if (links_[i].joint >= 0) continue;
-    roots.push_back(i);
-    names += (names.empty() ? "" : ", ") + in_quotes(links_[i].body.name);
-  }
-  if (roots.size() == 1) return roots[0];
+  for (size_t i = 0; i < links_.size(); ++i)
+    if (links_[i].joint < 0) roots.push_back(i);
   if (roots.empty() && !links_.empty())
     links_[0].element.reject("is its own ancestor, expected a tree: no link is free of a parent");
-  if (roots.size() > 1)
-    links_[roots[1]].element.reject(fmt::format(
-        "{} links have no parent, expected one root (or a link \"world\" that carries them): {}", roots.size(), names));
-  return std::nullopt;
+  return roots;
 }
 
 // <scree base="fixed|planar|floating" axis="0 0 1" joint="base"/> under <robot>
@@ -200,40 +243,22 @@ void UrdfReader::read_base() {
   if (base_.type == JointType::planar) base_.axis = normal;
 }
 
-void UrdfReader::check_base(const Link& root) {
-  const Element& source = scree_ ? *scree_ : robot_;
-  subjects_.emplace_back(fmt::format("joint {}: ", base_.name), source);
-  if (root.body.name == kWorldName && base_.type != JointType::fixed)
-    source.reject(fmt::format("a {} base was asked for, but the root link is \"world\", the world itself",
-                              joint_type_name(base_.type)));
-  const auto taken = [&] {
-    return std::ranges::any_of(joints_, [&](const LinkJoint& j) { return j.joint.name == base_.name; });
-  };
-  if (merges(root.body, base_)) {
-    while (taken()) base_.name += "_";  // the joint disappears with its link, so its name does not matter
-  } else if (root.body.name != kWorldName && taken()) {
-    source.reject(fmt::format("the base joint's name {} is taken, give another with <scree joint=\"...\"/>",
-                              in_quotes(base_.name)));
-  }
-}
-
 // --- the model -----------------------------------------------------------------------------------------------------
 
-std::optional<Model> UrdfReader::build(const Link& root) {
-  check_base(root);
+std::optional<Model> UrdfReader::build() {
   ModelBuilder builder(name_);
-  for (const Link& link : links_) {
-    if (link.body.name == kWorldName) {
-      continue;
-    }
+  for (size_t i = 0; i < links_.size(); ++i) {
+    const Link& link = links_[i];
+    if (link.body.name == kWorldName) continue;
     const LinkJoint* carrier = link.joint < 0 ? nullptr : &joints_[static_cast<size_t>(link.joint)];
-    const Joint& joint = carrier ? carrier->joint : base_;
+    const Joint& joint = carrier ? carrier->joint : carriers_.at(i).joint;
+    const std::string& parent = carrier ? carrier->parent_name : carriers_.at(i).parent;
     if (merges(link.body, joint)) link.element.map("massless and fixed: a frame on the body that carries it");
     // Links that only mark a place keep the order of the file; ModelBuilder merges the others.
     if (carrier && merges(link.body, joint) && !link.has_parts)
-      builder.add_frame(carrier->parent_name, {link.body.name, {}, joint.X_PJ});
+      builder.add_frame(parent, {link.body.name, {}, joint.X_PJ});
     else
-      builder.add_body(link.body, carrier ? carrier->parent_name : kWorldName, joint);
+      builder.add_body(link.body, parent, joint);
   }
   if (!ledger_.clean()) return std::nullopt;
   try {
@@ -241,6 +266,7 @@ std::optional<Model> UrdfReader::build(const Link& root) {
     for (const auto& [link, point] : points_) builder.add_contact_point(link, point);
     Model model = builder.build();
     robot_.map(fmt::format("model of {} bodies and {} degrees of freedom", model.bodies().size(), model.nv()));
+    find_consequences(model);
     return model;
   } catch (const InputError& error) {
     place_error(error.what());

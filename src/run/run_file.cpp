@@ -252,6 +252,7 @@ Model read_model(const hdf5::Reader& in, const fs::path& file) {
     if (found == meshes.end()) in.fail("/model/meshes", fmt::format("no mesh \"{}\", which the model names", uri));
     return found->second;
   };
+  options.strict = true;  // what was repaired is written as repaired
   Model model = parse_urdf(in.text("/model/urdf"), fs::path(file.string() + ":/model/urdf"), options);
   const hdf5::Extents joints = {model.joints().size()}, q = {static_cast<std::uint64_t>(model.nq())},
                       v = {static_cast<std::uint64_t>(model.nv())};

@@ -35,7 +35,7 @@ Model read_model(const TomlReader& scene, SceneFiles& files, const SceneOverride
     options.search_path.push_back(files.folder() / entry);
   }
   if (const auto base = scene.string("base")) scene.blame("base", [&] { options.base = base_type_from_name(*base); });
-  options.repair_inertia = scene.boolean("repair_inertia").value_or(false) || overrides.repair_inertia;
+  options.strict = scene.boolean("strict").value_or(false) || overrides.strict;
   Model model = load_urdf(files.find(scene, "model"), options, &report);
   files.add(report.files);
   return model;
@@ -255,7 +255,7 @@ Scene read_scene(std::string text, const fs::path& folder, const std::string& na
                  const SceneOverrides& overrides) {
   const toml::table root = parse_toml(text, name);
   const TomlReader scene(root, name);
-  scene.check_keys({"title", "model", "search_path", "base", "repair_inertia", "duration", "gravity", "step", "initial",
+  scene.check_keys({"title", "model", "search_path", "base", "strict", "duration", "gravity", "step", "initial",
                     "control", "contact", "environment", "batch"});
   scene.require("model");
   scene.require("duration");

@@ -92,7 +92,7 @@ inline std::vector<MalformedScene> malformed_scenes() {
       {"search_path_string", head + "search_path = \"x\"\n", ":3: search_path: \"x\", expected an array of strings"},
       {"search_path_missing", head + "search_path = [\"x\"]\n", ":3: search_path: no such directory \"x\""},
       {"base_unknown", head + "base = \"flying\"\n", ":3: base: \"flying\", expected fixed, planar or floating"},
-      {"repair_number", head + "repair_inertia = 1\n", ":3: repair_inertia: 1, expected true or false"},
+      {"strict_number", head + "strict = 1\n", ":3: strict: 1, expected true or false"},
       {"duration_zero", "model = \"pendulum.urdf\"\nduration = 0\n", ":2: duration: 0, expected > 0"},
       {"duration_nan", "model = \"pendulum.urdf\"\nduration = nan\n", ":2: duration: nan, expected a finite number"},
       {"duration_huge", "model = \"pendulum.urdf\"\nduration = 1e308\n", ":2: duration: 1e+308, expected"},
