@@ -19,6 +19,8 @@ class MeshSources {
   // Throws InputError: the places tried, or what is wrong with the file.
   std::shared_ptr<const TriangleMesh> get(const std::string& uri);
   const std::vector<std::filesystem::path>& files() const { return files_; }  // that were read
+  // What is to be said of a mesh that `get` returned: colours that could not be had.
+  const std::vector<std::string>& notes(const std::string& uri) { return notes_[uri]; }
 
  private:
   std::vector<std::filesystem::path> candidates(const std::string& uri) const;
@@ -29,6 +31,7 @@ class MeshSources {
   decltype(UrdfOptions::mesh_loader) loader_;
   std::map<std::string, std::shared_ptr<const TriangleMesh>> loaded_;
   std::vector<std::filesystem::path> files_;
+  std::map<std::string, std::vector<std::string>> notes_;
 };
 
 }  // namespace scree

@@ -315,7 +315,9 @@ Mesh read_mesh(const Element& element, MeshSources& meshes) {
   if (mesh.uri.empty()) return mesh;
   try {
     mesh.data = meshes.get(mesh.uri);
-    element.map("filename", fmt::format("mesh of {} triangles", mesh.data->triangles.size()));
+    std::string what = fmt::format("mesh of {} triangles", mesh.data->triangles.size());
+    for (const std::string& note : meshes.notes(mesh.uri)) what += "; " + note;
+    element.map("filename", what);
   } catch (const InputError& error) {
     element.reject("filename", error.what());
   }
