@@ -5,9 +5,9 @@ set -eu
 
 packages="g++ clang clang-format cmake ninja-build pkg-config git
   libeigen3-dev libpugixml-dev libtomlplusplus-dev nlohmann-json3-dev libhdf5-dev libcli11-dev libfmt-dev
-  libpng-dev libqhull-dev libtbb-dev liblbfgs-dev libboost-dev libmpfr-dev libgmp-dev
-  libgtest-dev libbenchmark-dev libclang-rt-14-dev chromium python3 python3-numpy python3-h5py python3-pytest
-  python3-venv"
+  libpng-dev libjpeg62-turbo-dev libqhull-dev libtbb-dev liblbfgs-dev libboost-dev libmpfr-dev libgmp-dev
+  libgtest-dev libbenchmark-dev libassimp-dev libclang-rt-14-dev chromium python3 python3-numpy python3-h5py
+  python3-pytest python3-venv"
 if [ "${1:-}" = "--bench" ]; then packages="$packages libsiconos-numerics-dev libdart-dev"; fi
 # Any Node.js from 18 on will do: Debian's own, or one that is there already.
 node_major=$(node --version 2>/dev/null | sed 's/^v\([0-9]*\).*/\1/')

@@ -91,7 +91,7 @@ TEST(Mesh, ExtensionChoosesTheFormatInAnyCase) {
   const fs::path file = fs::path(testing::TempDir()) / "SCREE_SQUARE.STL";
   std::ofstream(file, std::ios::binary) << binary_stl();
   expect_square(load_mesh(file));
-  EXPECT_NE(error_of([] { load_mesh("x.dae"); }).find("expected .stl or .obj"), std::string::npos);
+  EXPECT_NE(error_of([] { load_mesh("x.ply"); }).find("expected .stl, .obj, .dae, .gltf or .glb"), std::string::npos);
 }
 
 TEST(Mesh, MalformedFilesGetOneLineThatNamesThePlace) {

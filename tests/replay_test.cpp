@@ -503,6 +503,108 @@ TEST(ReplayLimits, LargeMeshesAreCoarsenedAndTheReplaySaysSo) {
   EXPECT_NE(data["note"].get<std::string>().find("coarsened from 180000"), std::string::npos);
 }
 
+// A grid of n x n squares over [0, x] x [0, y], bent by z, each triangle in the colour of its row.
+TriangleMesh sheet(int n, const Vec3& size) {
+  TriangleMesh mesh;
+  for (int i = 0; i <= n; ++i)
+    for (int j = 0; j <= n; ++j)
+      mesh.vertices.push_back(size.cwiseProduct(Vec3(i, j, n * std::sin(6.0 * i / n) * std::cos(5.0 * j / n)) / n));
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) {
+      const int a = i * (n + 1) + j;
+      mesh.triangles.push_back({a, a + n + 1, a + 1});
+      mesh.triangles.push_back({a + 1, a + n + 1, a + n + 2});
+      for (int k = 0; k < 2; ++k) mesh.colours.push_back({static_cast<float>(i) / static_cast<float>(n), 0.5f, 0, 1});
+    }
+  return mesh;
+}
+
+double diagonal(const TriangleMesh& mesh) {
+  Vec3 lowest = Vec3::Constant(INFINITY), highest = -lowest;
+  for (const auto& t : mesh.triangles)
+    for (const int corner : t) {
+      lowest = lowest.cwiseMin(mesh.vertices.at(static_cast<size_t>(corner)));
+      highest = highest.cwiseMax(mesh.vertices.at(static_cast<size_t>(corner)));
+    }
+  return (highest - lowest).norm();
+}
+
+TEST(ReplayMeshes, NoMeshShrinksToNothing) {
+  for (const double size : {1e-9, 1e-4, 1.0, 1e4, 1e11})
+    for (const Vec3& shape :
+         {Vec3(1, 1, 1), Vec3(1, 1, 0), Vec3(1, 1e-3, 0), Vec3(1, 0, 0), Vec3(0, 0, 0), Vec3(0, 0, 1)})
+      for (const size_t bytes : {0, 240, 300, 1000, 5000, 100'000}) {
+        const TriangleMesh mesh = sheet(40, size * shape);
+        const TriangleMesh small = shrink_mesh(mesh, bytes);
+        ASSERT_FALSE(small.triangles.empty());
+        EXPECT_EQ(small.colours.size(), small.triangles.size());
+        EXPECT_LE(packed_size(small), std::max<size_t>(bytes, 240));
+        EXPECT_GE(diagonal(small), 0.7 * diagonal(mesh));  // kLeastOutline
+        EXPECT_LE(diagonal(small), diagonal(mesh) * (1 + 1e-12));
+      }
+  TriangleMesh one{{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}, {{0, 1, 2}}};
+  EXPECT_EQ(shrink_mesh(one, 48).triangles, one.triangles);
+  EXPECT_EQ(shrink_mesh(one, 10).triangles.size(), 12u);
+  one.vertices.resize(1000, Vec3::Zero());  // most of them in no triangle
+  EXPECT_GE(diagonal(shrink_mesh(one, 300)), 1);
+}
+
+TEST(ReplayMeshes, LargeOnesGiveWayFirst) {
+  EXPECT_EQ(fair_share({100, 1000, 100}, 700), 500u);
+  EXPECT_EQ(fair_share({100, 1000, 300, 900}, 1000), 300u);
+  EXPECT_EQ(fair_share({100, 200}, 700), 700u);
+  EXPECT_EQ(fair_share({}, 700), 700u);
+  for (const size_t most : {10u, 999u, 3000u}) {
+    const std::vector<size_t> sizes = {50, 700, 700, 20, 1300, 1};
+    size_t sum = 0;
+    for (const size_t s : sizes) sum += std::min(s, fair_share(sizes, most));
+    EXPECT_LE(sum, most);
+    EXPECT_GT(sum + sizes.size(), std::min<size_t>(most, 2771));  // and no room is left beyond rounding
+  }
+}
+
+TEST(ReplayMeshes, TrianglesOfAColourAreTogetherTranslucentOnesLast) {
+  TriangleMesh mesh = sheet(1, Vec3::Ones());
+  const std::array<float, 4> red = {1, 0, 0, 1}, glass = {0, 0, 0, 0.5f};
+  mesh.triangles = {{0, 1, 2}, {1, 2, 3}, {2, 3, 0}, {3, 0, 1}};
+  mesh.colours = {glass, red, glass, {0, 1, 0, 1}};
+  const std::vector<Paint> paints = sort_by_colour(mesh);
+  EXPECT_EQ(paints, (std::vector<Paint>{{1, 0, 255, 0, 255}, {1, 255, 0, 0, 255}, {2, 0, 0, 0, 128}}));
+  EXPECT_EQ(mesh.triangles, (std::vector<std::array<int, 3>>{{3, 0, 1}, {1, 2, 3}, {0, 1, 2}, {2, 3, 0}}));
+  TriangleMesh many = sheet(200, Vec3::Ones());
+  const std::vector<Paint> rounded = sort_by_colour(many);
+  EXPECT_LE(rounded.size(), 64u);
+  EXPECT_GT(rounded.size(), 16u);
+  int triangles = 0;
+  for (const Paint& paint : rounded) triangles += paint[0];
+  EXPECT_EQ(triangles, 80'000);
+}
+
+TEST(ReplayMeshes, ColoursOfAMeshAreShownUnlessItHasOneAndTheShapeAnother) {
+  const auto painted = [](TriangleMesh mesh, std::array<double, 4> rgba) {
+    const Model plain = chain(1, std::make_shared<const TriangleMesh>(std::move(mesh)));
+    ModelBuilder builder("painted");
+    builder.add_body(plain.bodies()[0], "world", plain.joints()[0]);
+    Shape shape = plain.shapes()[0];
+    shape.rgba = rgba;
+    builder.add_shape("link0", shape);
+    const Model model = builder.build();
+    return replay_data(model, swing(model, 3, 0.02));
+  };
+  TriangleMesh mesh = sheet(2, Vec3::Ones());
+  const std::array<double, 4> unset = Shape().rgba, blue = {0, 0, 1, 1};
+  Json data = painted(mesh, blue);
+  EXPECT_EQ(data["shapes"][0].value("painted", false), true);
+  EXPECT_EQ(data["meshes"][0]["colours"].size(), 2u);
+  mesh.colours.assign(mesh.triangles.size(), {1, 0, 0, 1});
+  EXPECT_FALSE(painted(mesh, blue)["shapes"][0].contains("painted"));
+  EXPECT_TRUE(painted(mesh, unset)["shapes"][0].contains("painted"));
+  mesh.colours = {};
+  EXPECT_FALSE(painted(mesh, unset)["shapes"][0].contains("painted"));
+  mesh.colours.resize(1);
+  EXPECT_THROW(painted(mesh, unset), InputError);
+}
+
 TEST(ReplaySeries, ASpikeBetweenKeptRowsIsStillSeen) {
   const Model model = chain(1);
   scree::Run run = swing(model, 100'001, 1e-3);

@@ -5,6 +5,7 @@
 
 #include "model/coordinate_names.h"
 #include "pages/replay_data.h"
+#include "run/hdf5.h"
 #include "run/run_contacts.h"
 #include "run/seal.h"
 #include "scree/error.h"
@@ -256,6 +257,28 @@ TEST_F(RunFile, ComesBackBitForBitWithoutTheModelFiles) {
   const auto& original = std::get<Mesh>(scene.model.shapes()[1].geometry);
   EXPECT_EQ(mesh.data->vertices, original.data->vertices);
   EXPECT_EQ(mesh.data->triangles, original.data->triangles);
+  EXPECT_EQ(mesh.data->colours, original.data->colours);
+}
+
+TEST(RunFileMeshes, ColoursComeBack) {
+  const TempFolder folder;
+  const std::string triangles = "mtllib m.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n";
+  folder.write("m.mtl", "newmtl red\nKd 0.9 0.1 0.3\nnewmtl blue\nKd 0 0 1\n");
+  folder.write("m.obj", triangles + "usemtl red\nf 1 2 3\nusemtl blue\nf 1 2 4\nf 1 3 4\nusemtl red\nf 2 3 4\n");
+  const std::filesystem::path robot = folder.write(
+      "r.urdf",
+      "<robot name=\"r\"><link name=\"a\"/><joint name=\"j\" type=\"continuous\"><parent link=\"a\"/><child "
+      "link=\"b\"/></joint><link name=\"b\"><inertial><mass value=\"1\"/><inertia ixx=\"1\" iyy=\"1\" izz=\"1\" "
+      "ixy=\"0\" ixz=\"0\" iyz=\"0\"/></inertial><visual><geometry><mesh filename=\"m.obj\"/></geometry></visual>"
+      "</link></robot>");
+  const Scene scene = load_scene(folder.write("s.toml", "model = \"r.urdf\"\nduration = 0.02\nstep.dt = 0.01\n"));
+  write_run(folder / "r.h5", scene.model, run_scene(scene));
+  const LoadedRun loaded = read_run(folder / "r.h5");
+  const auto& before = std::get<Mesh>(scene.model.shapes()[0].geometry).data->colours;
+  ASSERT_EQ(before.size(), 4u);
+  EXPECT_EQ(std::get<Mesh>(loaded.model.shapes()[0].geometry).data->colours, before);
+  const hdf5::Reader file(folder / "r.h5");
+  EXPECT_EQ(file.extents("/model/meshes/0/colours"), (hdf5::Extents{2, 4}));  // each once
 }
 
 TEST_F(RunFile, NamesEveryCoordinate) {

@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "formats/mesh_formats.h"
 #include "formats/mesh_sources.h"
 #include "scree/error.h"
 
@@ -13,14 +14,22 @@ namespace scree {
 
 namespace fs = std::filesystem;
 
-TriangleMesh load_mesh(const fs::path& file) {
-  const std::string extension = lower_extension(file);
-  if (extension != ".stl" && extension != ".obj")
-    throw InputError(one_line(fmt::format("{}: mesh format {} is not supported, expected .stl or .obj", file.string(),
-                                          in_quotes(extension))));
+MeshFile load_mesh_file(const fs::path& file) {
+  const std::string extension = lower_extension(file), name = file.string();
+  const bool stl = extension == ".stl", obj = extension == ".obj", dae = extension == ".dae";
+  if (!stl && !obj && !dae && extension != ".gltf" && extension != ".glb")
+    throw InputError(one_line(fmt::format(
+        "{}: mesh format {} is not supported, expected .stl, .obj, .dae, .gltf or .glb", name, in_quotes(extension))));
   const std::string bytes = read_file(file);
-  return extension == ".stl" ? parse_stl(bytes, file.string()) : parse_obj(bytes, file.string());
+  MeshCompanions companions(file);
+  TriangleMesh mesh = stl   ? parse_stl(bytes, name)
+                      : obj ? read_obj(bytes, name, companions)
+                      : dae ? read_dae(bytes, name, companions)
+                            : read_gltf(bytes, name, companions);
+  return {std::move(mesh), companions.files(), companions.notes()};
 }
+
+TriangleMesh load_mesh(const fs::path& file) { return load_mesh_file(file).mesh; }
 
 namespace {
 
@@ -108,7 +117,10 @@ std::shared_ptr<const TriangleMesh> MeshSources::read(const std::string& uri) {
     std::error_code error;
     if (!fs::exists(place, error) || fs::is_directory(place, error)) continue;
     files_.push_back(place);
-    return std::make_shared<const TriangleMesh>(load_mesh(place));
+    MeshFile found = load_mesh_file(place);
+    files_.insert(files_.end(), found.files.begin(), found.files.end());
+    notes_[uri] = std::move(found.notes);
+    return std::make_shared<const TriangleMesh>(std::move(found.mesh));
   }
   for (size_t k = 0; k < std::min(places.size(), kMostNamed); ++k)
     tried += (tried.empty() ? "" : ", ") + places[k].lexically_normal().string();

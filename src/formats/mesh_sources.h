@@ -19,6 +19,8 @@ class MeshSources {
   // Throws InputError: the places tried, or what is wrong with the file. One that failed fails again the same way.
   std::shared_ptr<const TriangleMesh> get(const std::string& uri);
   const std::vector<std::filesystem::path>& files() const { return files_; }  // that were read
+  // What is to be said of a mesh that `get` returned: colours that could not be had.
+  const std::vector<std::string>& notes(const std::string& uri) { return notes_[uri]; }
 
  private:
   // In the order docs/urdf.md gives.
@@ -32,6 +34,7 @@ class MeshSources {
   std::map<std::string, std::shared_ptr<const TriangleMesh>> loaded_;
   std::map<std::string, std::string> failed_;
   std::vector<std::filesystem::path> files_;
+  std::map<std::string, std::vector<std::string>> notes_;
 };
 
 }  // namespace scree

@@ -6,9 +6,9 @@
 #include <cctype>
 #include <cmath>
 #include <cstdint>
-#include <unordered_map>
 
 #include "base/text.h"
+#include "formats/mesh_builder.h"
 #include "scree/error.h"
 #include "scree/mesh.h"
 
@@ -21,33 +21,6 @@ constexpr size_t kHeader = 84, kRecord = 50;
   throw InputError(one_line(fmt::format("{}: {}", place, what)));
 }
 
-// Files repeat a vertex for every triangle around it; here it is stored once.
-class MeshBuilder {
- public:
-  void add_triangle(const Vec3& a, const Vec3& b, const Vec3& c) {
-    mesh_.triangles.push_back({index(a), index(b), index(c)});
-  }
-  TriangleMesh take() { return std::move(mesh_); }
-
- private:
-  struct Hash {
-    size_t operator()(const std::array<double, 3>& v) const {
-      size_t h = 0;
-      for (const double x : v) h = (h ^ std::bit_cast<uint64_t>(x)) * 0x9E3779B97F4A7C15u, h ^= h >> 29;
-      return h;
-    }
-  };
-  int index(const Vec3& v) {
-    // + 0.0 turns -0.0 into 0.0: equal vertices, equal bits.
-    const auto [it, is_new] =
-        index_of_.try_emplace({v.x() + 0.0, v.y() + 0.0, v.z() + 0.0}, static_cast<int>(mesh_.vertices.size()));
-    if (is_new) mesh_.vertices.emplace_back(v);
-    return it->second;
-  }
-  TriangleMesh mesh_;
-  std::unordered_map<std::array<double, 3>, int, Hash> index_of_;
-};
-
 uint32_t read_u32(std::string_view bytes, size_t at) {
   uint32_t value = 0;
   for (size_t k = 4; k-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[at + k]);
@@ -55,7 +28,7 @@ uint32_t read_u32(std::string_view bytes, size_t at) {
 }
 
 TriangleMesh parse_binary(std::string_view bytes, const std::string& name) {
-  MeshBuilder mesh;
+  MeshBuilder mesh(name);
   const size_t count = read_u32(bytes, 80);
   for (size_t t = 0; t < count; ++t) {
     Vec3 v[3];
@@ -113,7 +86,7 @@ class Words {
 };
 
 TriangleMesh parse_ascii(std::string_view text, const std::string& name) {
-  MeshBuilder mesh;
+  MeshBuilder mesh(name);
   Words words(text, name);
   words.expect("solid");
   words.skip_line();  // the solid's name, any words
@@ -159,9 +132,7 @@ TriangleMesh parse_stl(std::string_view bytes, const std::string& name) {
     fail(name, fmt::format("binary STL claims {} triangles, {} bytes, but has {} bytes", count,
                            kHeader + kRecord * count, bytes.size()));
   }
-  TriangleMesh mesh = whole_binary ? parse_binary(bytes, name) : parse_ascii(bytes, name);
-  if (mesh.triangles.empty()) fail(name, "mesh has no triangles");
-  return mesh;
+  return whole_binary ? parse_binary(bytes, name) : parse_ascii(bytes, name);
 }
 
 }  // namespace scree

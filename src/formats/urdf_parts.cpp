@@ -554,7 +554,9 @@ class GeometryReader {
     Mesh mesh{*uri, *scale, nullptr};
     try {
       mesh.data = meshes_.get(*uri);
-      element.map("filename", fmt::format("mesh of {} triangles", mesh.data->triangles.size()));
+      std::string what = fmt::format("mesh of {} triangles", mesh.data->triangles.size());
+      for (const std::string& note : meshes_.notes(*uri)) what += "; " + note;
+      element.map("filename", what);
       return mesh;
     } catch (const InputError& error) {
       if (role_ == ShapeRole::collision) return lose(element, "filename", error.what());

@@ -296,6 +296,10 @@ void check_shape(const std::string& place, const Shape& shape) {
       for (const int corner : triangle)
         if (corner < 0 || corner >= count)
           fail(place, fmt::format("mesh triangle names vertex {}, expected 0 to {}", corner, count - 1));
+    const size_t colours = m->data->colours.size(), triangles = m->data->triangles.size();
+    if (colours != 0 && colours != triangles)
+      fail(place,
+           fmt::format("mesh has {} colours, expected none or one for each of {} triangles", colours, triangles));
   }
 }
 

@@ -61,7 +61,7 @@ Json describe_bodies(const Model& model) {
 }
 
 bool same_mesh(const TriangleMesh& a, const TriangleMesh& b) {
-  return a.triangles == b.triangles && a.vertices == b.vertices;
+  return a.triangles == b.triangles && a.vertices == b.vertices && a.colours == b.colours;
 }
 
 // Each mesh once, however many shapes use it; the two runs of a comparison mostly have the same ones.
@@ -69,7 +69,7 @@ class MeshTable {
  public:
   MeshTable(const std::vector<const Model*>& models, ArrayBlock& block, size_t most_bytes) {
     std::vector<const TriangleMesh*> used;  // in order of first use, so that the same run gives the same file
-    size_t total = 0;
+    std::vector<size_t> sizes;
     for (const Model* model : models) {
       const size_t known = used.size();  // meshes of the models before
       for (const Shape& shape : model->shapes())
@@ -82,13 +82,13 @@ class MeshTable {
           index_[data] = same != end ? static_cast<size_t>(same - used.begin()) : used.size();
           if (same != end) continue;
           used.push_back(data);
-          total += packed_size(*data);
+          sizes.push_back(packed_size(*data));
         }
     }
+    const size_t share = fair_share(sizes, most_bytes);  // the largest give way when all together are too large
     for (const TriangleMesh* mesh : used) {
-      // Every mesh gives way in proportion when all together are too large.
-      const size_t share = total <= most_bytes ? total : packed_size(*mesh) * most_bytes / total;
-      const TriangleMesh shrunk = shrink_mesh(*mesh, share);
+      TriangleMesh shrunk = shrink_mesh(*mesh, share);
+      const std::vector<Paint> paints = sort_by_colour(shrunk);
       std::vector<float> vertices;
       for (const Vec3& p : shrunk.vertices)
         for (int k = 0; k < 3; ++k) vertices.push_back(static_cast<float>(p(k)));
@@ -98,6 +98,7 @@ class MeshTable {
       before_ += mesh->triangles.size();
       after_ += shrunk.triangles.size();
       meshes_.push_back({{"vertices", block.add(vertices)}, {"triangles", block.add(triangles)}});
+      if (!paints.empty()) meshes_.back()["colours"] = paints;
     }
   }
   size_t index(const Mesh& mesh) const { return index_.at(mesh.data.get()); }
@@ -141,6 +142,8 @@ Json describe_shapes(const Model& model, const MeshTable& table) {
                   {"position", to_json(s.X_BS.p)},
                   {"quaternion", {r.x(), r.y(), r.z(), r.w()}},
                   {"rgba", s.rgba}};
+    if (const auto* mesh = std::get_if<Mesh>(&s.geometry); mesh && shows_own_colours(*mesh, s.rgba))
+      shape["painted"] = true;
     std::visit(ShapeWriter{table, shape}, s.geometry);
     shapes.push_back(std::move(shape));
   }

@@ -1,6 +1,7 @@
 // What a replay page is given: rows to show, arrays as base64, one JSON text. docs/replay.md describes the limits.
 #pragma once
 
+#include <array>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -26,9 +27,19 @@ RowSelection select_rows(size_t recorded, size_t most_rows);
 size_t most_frames(size_t recorded, double duration);
 
 // The mesh with all vertices of a grid cell merged into one, so that it has at most `most_bytes` as float32 vertices
-// and uint32 triangles; unchanged if it has already.
+// and uint32 triangles; unchanged if it has already. Never nothing: what would lose its outline becomes a box (240
+// bytes).
 TriangleMesh shrink_mesh(const TriangleMesh& mesh, size_t most_bytes);
 size_t packed_size(const TriangleMesh& mesh);  // [byte]
+// The size [byte] that the largest of these are cut to, so that all together have at most `most_bytes`.
+size_t fair_share(std::vector<size_t> sizes, size_t most_bytes);
+
+// Triangles of one colour: how many, red, green, blue, opacity (0 to 255).
+using Paint = std::array<int, 5>;
+// Puts the triangles of each colour together, translucent ones last. Empty if the mesh has no colours; 64 at most.
+std::vector<Paint> sort_by_colour(TriangleMesh& mesh);
+// Whether a shape with that colour of its own is shown in those of its mesh file (docs/urdf.md).
+bool shows_own_colours(const Mesh& mesh, const std::array<double, 4>& rgba);
 
 // Bodies, shapes, meshes in at most `mesh_bytes`, and a note of what was coarsened: what every page with a 3-D view
 // has.

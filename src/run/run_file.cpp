@@ -86,10 +86,26 @@ std::map<std::string, MeshPointer> collect_meshes(const Model& model) {
     if (!mesh) continue;
     if (mesh->uri.empty()) throw InputError(fmt::format("model {}: a mesh has no uri, expected one", model.name()));
     const MeshPointer& known = meshes.emplace(mesh->uri, mesh->data).first->second;
-    if (known != mesh->data && (known->vertices != mesh->data->vertices || known->triangles != mesh->data->triangles))
+    if (known != mesh->data && (known->vertices != mesh->data->vertices || known->triangles != mesh->data->triangles ||
+                                known->colours != mesh->data->colours))
       throw InputError(fmt::format("model {}: two different meshes share the uri \"{}\"", model.name(), mesh->uri));
   }
   return meshes;
+}
+
+// Each colour once, and which of them every triangle has. A mesh without colours has neither.
+void write_mesh_colours(hdf5::Writer& out, const std::string& group, const TriangleMesh& mesh) {
+  if (mesh.colours.empty()) return;
+  std::map<std::array<float, 4>, int> index_of;
+  std::vector<double> rgba;
+  std::vector<int> index;
+  for (const auto& colour : mesh.colours) {
+    const auto [it, is_new] = index_of.try_emplace(colour, static_cast<int>(index_of.size()));
+    if (is_new) rgba.insert(rgba.end(), colour.begin(), colour.end());
+    index.push_back(it->second);
+  }
+  out.numbers(group + "/colours", rgba, {index_of.size(), 4}, "red, green, blue, opacity in [0, 1]");
+  out.integers(group + "/colour_of_triangle", index, {index.size()}, "1");
 }
 
 }  // namespace
@@ -112,6 +128,7 @@ void write_model(hdf5::Writer& out, const Model& model) {
     out.attribute(group, "uri", uri);
     out.numbers(group + "/vertices", vertices, {mesh->vertices.size(), 3}, "m, before scaling");
     out.integers(group + "/triangles", triangles, {mesh->triangles.size(), 3}, "1");
+    write_mesh_colours(out, group, *mesh);
   }
 }
 
@@ -215,6 +232,27 @@ void check_lengths(const Model& model, const Run& run) {
 
 // --- reading -------------------------------------------------------------------------------------------------------
 
+// Optional: files before 0.1 was released have none.
+void read_mesh_colours(const hdf5::Reader& in, const std::string& group, TriangleMesh& mesh) {
+  const std::vector<std::string> children = in.children(group);
+  if (std::ranges::find(children, "colours") == children.end()) return;
+  const std::string colour_path = group + "/colours", index_path = group + "/colour_of_triangle";
+  const hdf5::Extents extents = in.extents(colour_path);
+  const std::vector<double> rgba = in.numbers(colour_path, {extents.empty() ? 0 : extents[0], 4});
+  for (size_t i = 0; i < rgba.size(); ++i)
+    if (!(rgba[i] >= 0 && rgba[i] <= 1))
+      in.fail(colour_path, fmt::format("row {} holds {}, expected numbers in [0, 1]", i / 4, rgba[i]));
+  for (const int index : in.integers(index_path, {mesh.triangles.size()})) {
+    const size_t at = 4 * static_cast<size_t>(index);
+    if (index < 0 || at >= rgba.size())
+      in.fail(index_path,
+              fmt::format("names colour {}, expected 0 to {}", index, static_cast<long>(rgba.size() / 4) - 1));
+    std::array<float, 4> colour;
+    for (size_t k = 0; k < 4; ++k) colour[k] = static_cast<float>(rgba[at + k]);
+    mesh.colours.push_back(colour);
+  }
+}
+
 MeshPointer read_mesh(const hdf5::Reader& in, const std::string& group) {
   const std::string vertex_path = group + "/vertices", triangle_path = group + "/triangles";
   const auto rows = [&](const std::string& path) -> std::uint64_t {
@@ -235,6 +273,7 @@ MeshPointer read_mesh(const hdf5::Reader& in, const std::string& group) {
         in.fail(triangle_path, fmt::format("row {} names vertex {}, expected 0 to {}", i / 3, vertex,
                                            static_cast<int>(mesh->vertices.size()) - 1));
   }
+  read_mesh_colours(in, group, *mesh);
   return mesh;
 }
 

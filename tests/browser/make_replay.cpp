@@ -50,6 +50,33 @@ std::shared_ptr<const TriangleMesh> octahedron() {
   return std::make_shared<const TriangleMesh>(std::move(mesh));
 }
 
+// A ball whose quarters have colours, one of them translucent.
+std::shared_ptr<const TriangleMesh> painted_octahedron() {
+  TriangleMesh mesh = *octahedron();
+  const std::array<float, 4> red = {0.9f, 0.05f, 0.05f, 1}, green = {0.05f, 0.6f, 0.1f, 1},
+                             blue = {0.1f, 0.1f, 0.9f, 0.4f};
+  mesh.colours = {red, green, blue, green, red, green, blue, red};
+  return std::make_shared<const TriangleMesh>(std::move(mesh));
+}
+
+// A robot a tenth of a millimetre long, of a painted mesh and one that is nothing but a point.
+Model tiny_painted() {
+  ModelBuilder builder("tiny_painted");
+  builder.add_body(make_body("bead"), "world", make_joint("hinge", JointType::revolute, Vec3::Zero()));
+  builder.add_shape("bead", make_shape(Mesh{"beads.dae", Vec3::Constant(5e-5), painted_octahedron()}, ShapeRole::view,
+                                       Vec3::Zero(), {0.1, 0.9, 0.9, 1}));
+  TriangleMesh point{{Vec3::Zero()}, {{0, 0, 0}}};
+  builder.add_shape("bead", make_shape(Mesh{"point.stl", Vec3::Ones(), std::make_shared<const TriangleMesh>(point)},
+                                       ShapeRole::view, Vec3::Zero()));
+  for (int k = 0; k < 300; ++k) {
+    ContactPoint point_on;
+    point_on.name = "point" + std::to_string(k);
+    point_on.p_B = 5e-5 * Vec3(std::cos(0.1 * k), std::sin(0.1 * k), 0);
+    builder.add_contact_point("bead", point_on);
+  }
+  return builder.build();
+}
+
 // A trunk on a floating joint, two arms of three links each, a ball on a ball joint, a slider.
 Model all_shapes() {
   ModelBuilder builder("all_shapes");
@@ -274,6 +301,16 @@ void write_all(const std::filesystem::path& directory) {
   Run run = swing(model, 0.005, 801);
   run.title = "Every shape, every joint";
   write_replay(directory / "all_shapes.html", model, run);
+
+  const Model tiny = tiny_painted();
+  Run beads = swing(tiny, 0.02, 51);
+  beads.title = "Tiny and painted";
+  beads.colliders = contact_candidates(tiny, ContactCandidates::named);
+  beads.colliders.push_back(plane_collider({0, 0, -6e-5}, Vec3::UnitZ()));
+  beads.first_contact.assign(beads.rows() + 1, 0);
+  for (auto* column : {&beads.optimality, &beads.penetration, &beads.energy_gain}) column->assign(beads.rows(), 0);
+  beads.outer.assign(beads.rows(), 0);
+  write_replay(directory / "tiny_painted.html", tiny, beads);
 
   run = swing(model, 0.005, 101);
   run.title = "</script><script>window.injected = true</script><img src=x onerror='window.injected = true'>";

@@ -61,6 +61,31 @@ pageTest('the canvas shows the model and changes when the time is scrubbed', mai
   assert.equal((await picture(page)).hash, start.hash, 'the same time gives the same picture');
 });
 
+pageTest('a tiny robot fills the view in the colours of its mesh, its many points do not', replay('tiny_painted'), async (page) => {
+  const shown = await page.evaluate(() => {
+    const {view} = window.scree, canvas = document.getElementById('view');
+    view.render();
+    const copy = document.createElement('canvas');
+    copy.width = canvas.width;
+    copy.height = canvas.height;
+    const context = copy.getContext('2d');
+    context.drawImage(canvas, 0, 0);
+    const {data} = context.getImageData(0, 0, copy.width, copy.height);
+    const share = {red: 0, green: 0};
+    for (let i = 0; i < data.length; i += 4) {
+      const [r, g, b] = data.slice(i, i + 3);
+      if (r > 1.8 * Math.max(g, b) && r > 60) share.red += 4 / data.length;
+      if (g > 1.4 * Math.max(r, b) && g > 40) share.green += 4 / data.length;
+    }
+    return {...share, cell: view.cell, size: view.modelSize, idle: view.contacts.idle.visible};
+  });
+  assert.ok(shown.red > 0.01 && shown.green > 0.01, JSON.stringify(shown));
+  assert.ok(shown.cell > 1e-6 && shown.cell < 1e-4 && shown.size < 3e-4, JSON.stringify(shown));
+  assert.equal(shown.idle, false);
+  assert.doesNotMatch(await page.evaluate(() => document.body.innerText), /NaN|Infinity/);
+  assert.match(await page.textContent('#notes'), /Of the 30\d contact points those that touch are drawn/);
+});
+
 pageTest('play moves the time, pause stops it, speed scales it', mainReplay, async (page) => {
   const label = () => page.textContent('#clock');
   const before = await label();

@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 #include <png.h>
 
+#include <cstdio>  // jpeglib.h needs FILE
+
+#include <jpeglib.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -10,6 +14,7 @@
 #include <iterator>
 
 #include "contact/granular.h"
+#include "formats/texture_colour.h"
 #include "run/seal.h"
 #include "scree/batch_file.h"
 #include "scree/error.h"
@@ -20,6 +25,7 @@
 #include "scree/scene.h"
 #include "scree/state_file.h"
 #include "scree/urdf.h"
+#include "support/mesh_samples.h"
 #include "support/paths.h"
 #include "support/temp_folder.h"
 
@@ -91,6 +97,31 @@ bool read_urdf(std::string_view bytes) {
     const std::string twice = format_urdf(parse_urdf(once, place() / "input.urdf"));
     if (once != twice) die("written, read and written again it differs:\n" + once + "\n" + twice);
   });
+}
+
+// What is accepted has triangles of its own vertices, and a colour for each or none.
+void check_mesh(const TriangleMesh& mesh) {
+  if (mesh.triangles.empty()) die("a mesh without triangles");
+  for (const auto& t : mesh.triangles)
+    for (const int corner : t)
+      if (corner < 0 || static_cast<size_t>(corner) >= mesh.vertices.size()) die("a triangle of no vertex");
+  for (const Vec3& p : mesh.vertices)
+    if (!p.allFinite()) die("a vertex that is not finite");
+  if (!mesh.colours.empty() && mesh.colours.size() != mesh.triangles.size()) die("colours of some triangles alone");
+  for (const auto& colour : mesh.colours)
+    for (const float c : colour)
+      if (!(c >= 0 && c <= 1)) die("a colour out of [0, 1]");
+}
+
+template <auto Parse> std::function<bool(std::string_view)> read_mesh_as(const char* name) {
+  return [name](std::string_view bytes) { return accepts([&] { check_mesh(Parse(bytes, name)); }); };
+}
+
+bool read_mtl(std::string_view bytes) {
+  place().put("input.mtl", bytes);
+  const fs::path mesh = place().put(
+      "input.obj", "mtllib input.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl red\nf 1 2 3\nusemtl a skin\nf 3 2 1\n");
+  return accepts([&] { check_mesh(load_mesh(mesh)); });
 }
 
 template <auto Load> bool read_as(const char* name, std::string_view bytes) {
@@ -214,6 +245,47 @@ std::string png(int depth, int colour, int channels) {
   return out;
 }
 
+std::string jpeg(bool progressive) {
+  constexpr JDIMENSION kSize = 16;
+  jpeg_compress_struct c;
+  jpeg_error_mgr errors;
+  c.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&c);
+  unsigned char* bytes = nullptr;
+  unsigned long size = 0;
+  jpeg_mem_dest(&c, &bytes, &size);
+  c.image_width = c.image_height = kSize;
+  c.input_components = 3;
+  c.in_color_space = JCS_RGB;
+  jpeg_set_defaults(&c);
+  if (progressive) jpeg_simple_progression(&c);
+  jpeg_start_compress(&c, TRUE);
+  std::vector<JSAMPLE> row(3 * kSize);
+  for (JDIMENSION k = 0; k < kSize; ++k) {
+    for (size_t i = 0; i < row.size(); ++i) row[i] = static_cast<JSAMPLE>(16 * k + i);
+    JSAMPROW rows = row.data();
+    jpeg_write_scanlines(&c, &rows, 1);
+  }
+  jpeg_finish_compress(&c);
+  std::string out(reinterpret_cast<const char*>(bytes), size);
+  jpeg_destroy_compress(&c);
+  std::free(bytes);
+  return out;
+}
+
+std::vector<std::string> bytes_of(const std::vector<MeshSample>& samples) {
+  std::vector<std::string> seeds;
+  for (const MeshSample& sample : samples) seeds.push_back(sample.bytes);
+  return seeds;
+}
+
+// Without files beside them.
+std::vector<std::string> gltf_seeds() {
+  std::vector<MeshSample> samples = gltf_samples();
+  std::erase_if(samples, [](const MeshSample& sample) { return !sample.companions.empty(); });
+  return bytes_of(samples);
+}
+
 Scene small_scene(const std::string& text) { return load_scene(place().put("seed.toml", text)); }
 
 std::vector<std::string> run_seeds() {
@@ -270,6 +342,18 @@ const std::vector<Reader>& readers() {
       {"stl", [](std::string_view b) { return accepts([&] { (void)parse_stl(b, "input.stl"); }); }, stl_seeds},
       {"obj", [](std::string_view b) { return accepts([&] { (void)parse_obj(b, "input.obj"); }); },
        [] { return files_of("tests/data", ".obj"); }},
+      {"dae", read_mesh_as<parse_dae>("input.dae"), [] { return bytes_of(dae_samples()); }},
+      {"gltf", read_mesh_as<parse_gltf>("input.gltf"), gltf_seeds},
+      {"mtl", read_mtl,
+       [] {
+         return std::vector<std::string>{
+             "newmtl red\nKd 0.8 0.1 0\nKs 1 1 1\nnewmtl a skin\nmap_Kd images/red%20one.png\nKd 1 1 0.5\n"};
+       }},
+      {"texture", [](std::string_view b) { return accepts([&] { (void)mean_colour(b, "input"); }); },
+       [] {
+         return std::vector<std::string>{png(8, PNG_COLOR_TYPE_GRAY, 1), png(16, PNG_COLOR_TYPE_RGB, 3),
+                                         png(8, PNG_COLOR_TYPE_RGB_ALPHA, 4), jpeg(false), jpeg(true)};
+       }},
       {"scene",
        [](std::string_view b) { return read_as<[](const fs::path& f) { return load_scene(f); }>("input.toml", b); },
        scene_seeds},

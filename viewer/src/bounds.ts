@@ -18,7 +18,8 @@ export class Bounds {
       const object = factory.viewObject(shape, new THREE.Color());
       object.updateMatrix();
       object.geometry.computeBoundingBox();
-      const { min, max } = object.geometry.boundingBox ?? new THREE.Box3();
+      const { min, max } = object.geometry.boundingBox!;
+      if (!(max.x >= min.x)) continue;  // a shape of nothing has no box
       for (const x of [min.x, max.x])
         for (const y of [min.y, max.y])
           for (const z of [min.z, max.z]) this.corners[shape.body].push(new THREE.Vector3(x, y, z).applyMatrix4(object.matrix));

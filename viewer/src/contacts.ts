@@ -16,7 +16,9 @@ export interface ShownContact {
 const USUAL = 0.95;        // share of all contact forces that get an arrow of at most LONGEST
 const LONGEST = 0.4;       // of the size of the model
 const THICKNESS = 0.006;   // of the size of the model: radius of an arrow's shaft
-const POINT_SIZE = 0.011;  // of the size of the model
+const POINT_SIZE = 0.011;  // of the size of the model, of a few points; of more each is smaller, down to a quarter
+const FEW = 24;
+export const MOST_IDLE = 200;  // where there are more, only those that touch are drawn
 
 // 1, 2 or 5 times a power of ten, at least `value`.
 function roundUp(value: number): number {
@@ -51,8 +53,10 @@ export class ContactLayer {
     };
     this.shafts = instanced(new THREE.CylinderGeometry(1, 1, 1, 12).translate(0, 0.5, 0), through, most);
     this.heads = instanced(new THREE.ConeGeometry(1, 1, 20).translate(0, 0.5, 0), through, most);
-    this.idle = instanced(new THREE.SphereGeometry(POINT_SIZE * modelSize, 16, 12), {}, points.length);
-    this.touching = instanced(new THREE.SphereGeometry(POINT_SIZE * modelSize, 16, 12), through, Math.max(points.length, most));
+    const radius = POINT_SIZE * modelSize * Math.min(1, Math.max(0.25, Math.sqrt(FEW / points.length)));
+    this.idle = instanced(new THREE.SphereGeometry(radius, 16, 12), {}, points.length);
+    this.idle.visible = points.length <= MOST_IDLE;
+    this.touching = instanced(new THREE.SphereGeometry(radius, 16, 12), through, Math.max(points.length, most));
     this.shafts.renderOrder = this.heads.renderOrder = 5;
     this.touching.renderOrder = 4;
     this.arrows.add(this.shafts, this.heads);

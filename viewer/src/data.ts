@@ -17,6 +17,7 @@ export interface Shape {
   length?: number;
   size?: Vec3;
   mesh?: number;
+  painted?: boolean;  // shown in the colours of the mesh
   scale?: Vec3;
 }
 
@@ -108,7 +109,7 @@ interface RunHeader {
 
 interface Header extends RunHeader {
   version: number;
-  meshes: { vertices: ArrayRef; triangles: ArrayRef }[];
+  meshes: MeshRef[];
   note: string;
   ghost?: RunHeader;
   environment?: SolidOf<ArrayRef>[];  // absent: a run without contact
@@ -120,7 +121,12 @@ interface Header extends RunHeader {
 
 export type Column = Float32Array | Float64Array;
 
-export interface MeshData { vertices: Float32Array; triangles: Uint32Array }
+// Triangles of one colour after another: how many, red, green, blue, opacity (0 to 255).
+export type Paint = [number, number, number, number, number];
+
+export interface MeshRef { vertices: ArrayRef; triangles: ArrayRef; colours?: Paint[] }
+
+export interface MeshData { vertices: Float32Array; triangles: Uint32Array; colours?: Paint[] }
 
 export interface RunData extends Omit<RunHeader, 'series' | 'frames'> {
   meshes: MeshData[];  // of both runs
@@ -150,6 +156,7 @@ export class Arrays {
   f32(ref: ArrayRef): Float32Array { return new Float32Array(this.buffer, ref.offset, ref.count); }
   f64(ref: ArrayRef): Float64Array { return new Float64Array(this.buffer, ref.offset, ref.count); }
   u32(ref: ArrayRef): Uint32Array { return new Uint32Array(this.buffer, ref.offset, ref.count); }
+  mesh(ref: MeshRef): MeshData { return { ...ref, vertices: this.f32(ref.vertices), triangles: this.u32(ref.triangles) }; }
   u16(ref: ArrayRef): Uint16Array { return new Uint16Array(this.buffer, ref.offset, ref.count); }
 }
 
@@ -164,7 +171,7 @@ export function decode(json: string): Replay {
   const maybe = (ref: ArrayRef | undefined) => (ref ? column(ref) : undefined);
 
   const { meshes: stored, series: _series, frames: _frames, environment, contact_points: points, contacts, events, ghost, data: _data, ...rest } = header;
-  const meshes = stored.map((m) => ({ vertices: f32(m.vertices), triangles: u32(m.triangles) }));
+  const meshes = stored.map((m) => arrays.mesh(m));
   const motion = ({ series, frames }: RunHeader) => ({
     meshes,
     series: {

@@ -1,6 +1,6 @@
 // The fan as the C++ side wrote it (src/pages/fan_page.cpp), and where the bodies of a branch are.
 import { Quaternion, Vector3 } from 'three';
-import { Arrays, type ArrayRef, type Body, type ContactPoint, type Replay, type RunData, type Shape, type Solid, type SolidOf, type Vec3 } from './data';
+import { Arrays, type ArrayRef, type Body, type ContactPoint, type MeshRef, type Replay, type RunData, type Shape, type Solid, type SolidOf, type Vec3 } from './data';
 import { Motion } from './motion';
 
 interface Joint {
@@ -36,7 +36,7 @@ interface Header {
   model: string;
   bodies: Body[];
   shapes: Shape[];
-  meshes: { vertices: ArrayRef; triangles: ArrayRef }[];
+  meshes: MeshRef[];
   note: string;
   joints: Joint[];
   environment?: SolidOf<ArrayRef>[];
@@ -236,7 +236,7 @@ export class Fan {
   run(poses: Float32Array): Replay {
     const { header } = this;
     const none = new Float32Array(0);
-    const stored = header.meshes.map((m) => ({ vertices: this.arrays.f32(m.vertices), triangles: this.arrays.u32(m.triangles) }));
+    const stored = header.meshes.map((m) => this.arrays.mesh(m));
     const run: RunData = {
       title: header.title, model: header.model, status: 'complete', settings: [], bodies: header.bodies, shapes: header.shapes,
       positions: [], recorded_rows: header.recorded_rows, meshes: stored,

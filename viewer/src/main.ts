@@ -1,5 +1,6 @@
 // Puts the page together.
 import { ComparePanel, Comparison } from './compare';
+import { MOST_IDLE } from './contacts';
 import { connectContacts, connectKeys, connectView, describeScale, element, markSteps, Timeline, toggleButton } from './controls';
 import { decode, describeRows, lastTime, type Replay, type RunData } from './data';
 import { EventTable, markEvents } from './events';
@@ -74,6 +75,8 @@ function fillTexts(replay: Replay): void {
     `Plots: ${describeRows(series.stride, recorded)} (${series.time.length} points), first and last included.`,
     series.stride > 1 ? `Iterations, substeps, rejected tries${replay.contact ? ', forces, penetration' : ''} and residual are the largest of the rows each point stands for.` : '',
     replay.events ? 'Marks above the slider: impacts (pink), lift\u2011off (blue-green), contacts that come to rest (grey). Lines in the plots: impacts and lift\u2011off.' : '',
+    replay.contact && replay.contact.points.length > MOST_IDLE
+      ? `Of the ${replay.contact.points.length} contact points those that touch are drawn.` : '',
     replay.note,
     ...(replay.ghost ? describeGhost(replay, replay.ghost) : []),
   ];

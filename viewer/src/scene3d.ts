@@ -16,6 +16,7 @@ export type Layer = 'collision' | 'frames' | 'trail' | 'forces';
 const VIEW_DIRECTION = new THREE.Vector3(0.75, -1.35, 0.6).normalize();  // planar models move in the x-z plane
 const LIGHT_DIRECTION = new THREE.Vector3(-0.45, -0.6, 1.3).normalize();
 const FAR_TRAVEL = 3;  // a motion this much larger than the model is followed instead of framed whole
+const LEAST_SIZE = 1e-6;    // [m] of what is looked at
 const MARGIN = 1.2;        // room around what is framed
 const HOVER_DISTANCE = 14;  // [px] from a contact to the pointer that asks for it
 const SQUARE = 5;          // grid cells along a square of the checkered ground
@@ -71,7 +72,7 @@ export class View {
     this.bounds = new Bounds(replay, motion);
     const first = this.bounds.at([this.time]);
     this.motionBox = this.bounds.at(sampleTimes(replay));
-    this.modelSize = Math.max(first.getSize(new THREE.Vector3()).length(), 1e-3);
+    this.modelSize = Math.max(first.getSize(new THREE.Vector3()).length(), LEAST_SIZE);
     const travel = this.motionBox.getSize(new THREE.Vector3()).length();
     this.startsFollowing = travel > FAR_TRAVEL * this.modelSize;
     const scale = this.startsFollowing ? this.modelSize : travel;
@@ -293,7 +294,7 @@ export class View {
           const across = Math.max(Math.abs(corner.dot(right)) / this.camera.aspect, Math.abs(corner.dot(up)));
           distance = Math.max(distance, across / tangent + corner.dot(VIEW_DIRECTION));
         }
-    return MARGIN * Math.max(distance, 1e-3);
+    return MARGIN * Math.max(distance, LEAST_SIZE);
   }
 
   private resize(): void {

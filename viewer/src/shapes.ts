@@ -1,7 +1,7 @@
 // Shapes of the model as three.js objects.
 import * as THREE from 'three';
 import { toCreasedNormals } from 'three/addons/utils/BufferGeometryUtils.js';
-import type { MeshData, RunData, Shape } from './data';
+import type { MeshData, Paint, RunData, Shape } from './data';
 
 const CREASE = THREE.MathUtils.degToRad(35);  // edges sharper than this stay sharp
 const LARGE_MESH = 40000;                     // triangles; creases take too long to find beyond
@@ -10,8 +10,27 @@ function meshGeometry(data: MeshData): THREE.BufferGeometry {
   const geometry = new THREE.BufferGeometry();
   geometry.setAttribute('position', new THREE.BufferAttribute(data.vertices, 3));
   geometry.setIndex(new THREE.BufferAttribute(data.triangles, 1));
-  if (data.triangles.length / 3 < LARGE_MESH) return toCreasedNormals(geometry, CREASE);
-  geometry.computeVertexNormals();
+  const small = data.triangles.length / 3 < LARGE_MESH;
+  if (!small) geometry.computeVertexNormals();
+  const shaded = small ? toCreasedNormals(geometry, CREASE) : geometry;
+  return data.colours ? paint(shaded, data.colours) : shaded;
+}
+
+// Colours of triangles as colours of their corners, and groups of opaque and translucent triangles.
+function paint(shaded: THREE.BufferGeometry, paints: Paint[]): THREE.BufferGeometry {
+  const geometry = shaded.index ? shaded.toNonIndexed() : shaded;
+  const colours = new Float32Array(4 * geometry.getAttribute('position').count);
+  const colour = new THREE.Color();
+  let corner = 0, opaque = 0;
+  for (const [triangles, red, green, blue, alpha] of paints) {
+    colour.setRGB(red / 255, green / 255, blue / 255, THREE.SRGBColorSpace);
+    for (const end = corner + 3 * triangles; corner < end; ++corner)
+      colours.set([colour.r, colour.g, colour.b, alpha / 255], 4 * corner);
+    if (alpha === 255) opaque = corner;
+  }
+  geometry.setAttribute('color', new THREE.BufferAttribute(colours, 4));
+  if (opaque > 0) geometry.addGroup(0, opaque, 0);
+  if (opaque < corner) geometry.addGroup(opaque, corner - opaque, 1);
   return geometry;
 }
 
@@ -51,13 +70,14 @@ export class ShapeFactory {
   viewObject(shape: Shape, colour: THREE.Color): THREE.Mesh {
     if (shape.type === 'plane') return this.planeObject(shape, colour);
     const opacity = shape.rgba[3];
-    const material = new THREE.MeshStandardMaterial({
-      color: colour, roughness: 0.62, metalness: 0.05, opacity, transparent: opacity < 1, depthWrite: opacity >= 1,
+    const make = (translucent: boolean) => new THREE.MeshStandardMaterial({
+      color: shape.painted ? 0xffffff : colour, vertexColors: shape.painted ?? false,
+      roughness: 0.62, metalness: 0.05, opacity, transparent: translucent, depthWrite: !translucent,
       side: shape.type === 'mesh' ? THREE.DoubleSide : THREE.FrontSide,
       // Neighbouring links often share a round cap: without an order of depth the two flicker.
       polygonOffset: shape.body > 0, polygonOffsetFactor: 2 * (shape.body % 3), polygonOffsetUnits: 8 * (shape.body % 3),
     });
-    const object = this.place(shape, material);
+    const object = this.place(shape, shape.painted ? [make(opacity < 1), make(true)] : make(opacity < 1));
     object.castShadow = object.receiveShadow = true;
     return object;
   }
@@ -83,7 +103,7 @@ export class ShapeFactory {
     return group;
   }
 
-  place(shape: Shape, material: THREE.Material): THREE.Mesh {
+  place(shape: Shape, material: THREE.Material | THREE.Material[]): THREE.Mesh {
     const object = new THREE.Mesh(this.geometry(shape), material);
     object.position.fromArray(shape.position);
     object.quaternion.fromArray(shape.quaternion);
@@ -103,7 +123,7 @@ const PALETTE = ['#8fa3b8', '#5d7ea6', '#c08a5a', '#7d9a86', '#a8839b', '#b7a873
 
 // Colours as given; a model that gives none at all gets quiet ones, so that neighbouring bodies can be told apart.
 export function shapeColours(shapes: Shape[]): THREE.Color[] {
-  const unpainted = shapes.every((s) => s.rgba.slice(0, 3).every((c) => Math.abs(c - UNPAINTED) < 1e-6));
+  const unpainted = shapes.every((s) => !s.painted && s.rgba.slice(0, 3).every((c) => Math.abs(c - UNPAINTED) < 1e-6));
   return shapes.map((s) => {
     if (unpainted && s.body >= 0) return new THREE.Color(PALETTE[s.body % PALETTE.length]);
     return new THREE.Color().setRGB(s.rgba[0], s.rgba[1], s.rgba[2], THREE.SRGBColorSpace);
