@@ -35,7 +35,8 @@ enum class BaseType { as_file, fixed, planar, floating };  // how the root link 
 
 struct UrdfOptions {
   std::vector<std::filesystem::path> search_path;  // tried in order for package:// and relative mesh paths
-  BaseType base = BaseType::as_file;               // as_file: <scree base="..."/> in the file, else fixed
+  BaseType base = BaseType::as_file;               // as_file: <scree base="..."/> in the file, else default_base
+  BaseType default_base = BaseType::fixed;         // of a root link that is not the world
   bool repair_inertia = false;                     // project invalid inertias and say so in the report
   // Where meshes come from, instead of the file system (a run file carries its own meshes). Throws InputError.
   std::function<std::shared_ptr<const TriangleMesh>(const std::string& uri)> mesh_loader;
