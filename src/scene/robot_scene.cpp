@@ -15,8 +15,9 @@ namespace fs = std::filesystem;
 
 constexpr double kDuration = 5;  // [s]
 // Three points that carry the robot are as deep as this, or as a five-hundredth of its size where that is less. Dropped
-// from 2 cm it comes to rest at most 2 mm deep. Springs of smooth contact are five times as soft, and damped.
-constexpr double kStandingDepth = 5e-4;                // [m]
+// from 2 cm most robots come to rest less than 2 mm deep; firmer ground makes steps of 50 ms with an impact slow.
+// Springs of smooth contact are five times as soft, and damped.
+constexpr double kStandingDepth = 7e-4;                // [m]
 constexpr double kSmoothPart = 5, kSmoothDamping = 5;  // [s/m]
 
 // As a TOML string. Control characters stay, the reader refuses them.
@@ -62,7 +63,7 @@ struct Description {
 void choose_depths(const Scene& scene, Description& robot) {
   const double points = static_cast<double>(scene.world.body_colliders());
   const double standing = std::min(kStandingDepth, 2 * firm_depth(scene.model, scene.world));
-  const double of_three = 3 / points;  // share over what each of three points carries
+  const double of_three = std::min(3.0, points) / points;  // share over what each of three points carries
   robot.depth = std::max(1e-6, standing * std::pow(of_three, 1.0 / CoulombOptions{}.exponent));
   robot.smooth_depth =
       std::max(1e-6, kSmoothPart * standing * std::pow(of_three, 1 / SmoothContactOptions{}.normal_exponent));
@@ -107,7 +108,7 @@ std::string format_scene(const Description& robot, const RobotSceneOptions& opti
 }
 
 Scene make_scene(GivenModel given, Description robot, const RobotSceneOptions& options) {
-  const std::string name = robot.urdf.string();
+  const std::string name = robot.urdf.string() + " (its scene)";  // whose lines are not those of the model
   const bool lifts = can_be_lifted(given.model);
   robot.floor = lifts && has_points(given.model);
   SceneOverrides overrides = options.overrides;
