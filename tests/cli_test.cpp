@@ -247,6 +247,9 @@ TEST_F(Cli, SimPrintsATableOrStableJson) {
                                          "wall_time",
                                          "speed",
                                          "final_state_hash",
+                                         "outside_limits",
+                                         "clamped",
+                                         "warnings",
                                          "out",
                                          "html"};
   for (const std::string& key : keys) EXPECT_TRUE(summary.contains(key)) << key;

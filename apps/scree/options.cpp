@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/atomic_file.h"
+#include "base/files.h"
 #include "base/text.h"
 #include "scene/base_type.h"
 #include "scree/error.h"
@@ -76,6 +77,8 @@ void write_replay(const fs::path& file, const Model& model, const Run& run, cons
   else
     scree::write_replay(file, model, run);
 }
+
+bool is_scene_file(const fs::path& file) { return lower_extension(file) == ".toml"; }
 
 void ModelFlags::add_search_path(CLI::App& verb) {
   verb.add_option("--search-path", search_path, "Folder to look in for package:// and relative meshes (repeatable)")

@@ -33,6 +33,8 @@ std::optional<LoadedRun> read_ghost(const std::string& file);
 void write_replay(const std::filesystem::path& file, const Model& model, const Run& run,
                   const std::optional<LoadedRun>& ghost);
 
+bool is_scene_file(const std::filesystem::path& file);  // .toml; everything else is a model
+
 struct ModelFlags {
   std::vector<std::string> search_path;
   std::string base;  // empty: as the file says

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "base/atomic_file.h"
+#include "check_facts.h"
 #include "import_report.h"
 #include "integrators/traits.h"
 #include "interrupt.h"
@@ -29,12 +30,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct SimOptions {
-  std::string scene, integrator, out, html, ghost, from;
-  std::optional<double> dt, duration, accuracy, output, checkpoint;
+  std::string scene, integrator, out, html, ghost, from, scene_out;
+  std::optional<double> dt, duration, accuracy, output, checkpoint, drop;
   ModelFlags model;
   BatchFlags batch;
   FanFlags fan;
-  bool json = false, quiet = false;
+  bool json = false, quiet = false, clamp = false;
 };
 
 // What both the table and the JSON object tell.
@@ -52,6 +53,11 @@ struct Summary {
         energy(run.kinetic_energy.back() + run.potential_energy.back()),
         energy_change(energy - run.kinetic_energy.front() - run.potential_energy.front()) {}
 };
+
+Eigen::VectorXd initial_position(const Run& run) {
+  const auto row = run.q.row(0);
+  return Eigen::VectorXd::Map(row.data(), std::ssize(row));
+}
 
 std::string failure_of(const Run& run) {
   for (const auto& [name, value] : run.settings)
@@ -155,9 +161,13 @@ void print_summary(const Scene& scene, const Run& run, const SimOptions& options
   json["wall_time"] = run.wall_time;
   json["speed"] = summary.speed;
   json["final_state_hash"] = fmt::format("{:016x}", run.final_state_hash);
+  json["outside_limits"] = limits_json(scene.model, outside_limits(scene.model, initial_position(run)));
+  json["clamped"] = limits_json(scene.model, scene.clamped);
+  json["warnings"] = scene.warnings;
   json["out"] = options.out.empty() ? Json() : Json(options.out);
   json["html"] = options.html.empty() ? Json() : Json(options.html);
   if (!options.ghost.empty()) json["ghost"] = options.ghost;
+  if (!is_scene_file(options.scene)) json["scene_out"] = options.scene_out.empty() ? Json() : Json(options.scene_out);
   print_json(json);
 }
 
@@ -177,6 +187,7 @@ void print_table(const Scene& scene, const Run& run) {
   std::vector<std::pair<std::string, std::string>> pairs = {
       {"title", run.title},
       {"model", fmt::format("{}, {} dofs, {:.6g} kg", scene.model.name(), scene.model.nv(), scene.model.total_mass())},
+      {"start", describe_start(scene)},
       {"status", run_status_name(run.status)},
       {"final time", fmt::format("{:.6g} s", run.time.back())},
       {"energy", fmt::format("{:.6g} J, changed by {:.3g} J", summary.energy, summary.energy_change)},
@@ -201,12 +212,37 @@ void print_table(const Scene& scene, const Run& run) {
   print_pairs(pairs);
 }
 
+// A model by itself is put onto a floor.
+Scene read_scene(const SimOptions& options, const SceneOverrides& overrides) {
+  if (is_scene_file(options.scene)) return load_scene(options.scene, overrides);
+  RobotSceneOptions robot{.overrides = overrides, .base = options.model.urdf_options().base};
+  if (!options.scene_out.empty()) robot.folder = std::filesystem::absolute(options.scene_out).parent_path();
+  return robot_scene(options.scene, robot);
+}
+
+// What belongs to scenes alone, and to models alone.
+void check_input(const SimOptions& options) {
+  if (is_scene_file(options.scene)) {
+    if (!options.model.base.empty()) throw InputError("--base: is for models, a scene says base = \"...\" itself");
+    if (!options.scene_out.empty()) throw InputError("--scene-out: is for models, this is a scene already");
+    return;
+  }
+  for (const auto& [wanted, flag] :
+       {std::pair(options.batch.wanted(), "--batch"), {options.fan.wanted(), "--branches"}})
+    if (wanted)
+      throw InputError(
+          fmt::format("{}: expected a scene (.toml) beside it, which --scene-out writes for a model", flag));
+}
+
 int simulate(const SimOptions& options) {
+  check_input(options);
   SceneOverrides overrides;
   overrides.dt = options.dt;
   overrides.duration = options.duration;
   overrides.accuracy = options.accuracy;
   overrides.output = options.output;
+  overrides.drop = options.drop;
+  overrides.clamp = options.clamp;
   if (!options.integrator.empty()) overrides.integrator = integrator_from_name(options.integrator);
   overrides.search_path = options.model.paths();
   overrides.strict = options.model.strict;
@@ -222,12 +258,12 @@ int simulate(const SimOptions& options) {
   options.batch.check(options.html, options.ghost, options.out);
   if (options.batch.wanted())
     return simulate_batch(options.scene, overrides, options.batch, options.out, options.json, options.quiet);
-  const Scene scene = load_scene(options.scene, overrides);
+  const Scene scene = read_scene(options, overrides);
   if (!options.quiet) warn_of_repairs(scene.import_report);
   const auto [from_file, from_time] = parse_from(options.from);
   std::vector<std::filesystem::path> inputs = scene.files;
   inputs.insert(inputs.end(), {options.ghost, from_file});
-  check_outputs({options.out, options.html}, inputs);
+  check_outputs({options.out, options.html, options.scene_out}, inputs);
   const std::optional<LoadedRun> ghost = read_ghost(options.ghost);
   RunOptions run_options;
   run_options.checkpoint = options.checkpoint.value_or(0);
@@ -235,6 +271,16 @@ int simulate(const SimOptions& options) {
   run_options.chunk = options.batch.chunk.value_or(0);
   run_options.resume = options.batch.resume;
   run_options.validate(scene);
+  // Of a state that the run goes on from the scene knows nothing.
+  std::vector<std::string> warnings = scene.warnings;
+  if (run_options.from) {
+    const std::vector<LimitViolation> outside = outside_limits(scene.model, run_options.from->state.q);
+    warnings.clear();
+    if (!outside.empty())
+      warnings.push_back("outside the limits at the start: " + describe_limits(scene.model, outside));
+  }
+  if (!options.quiet && !options.json)
+    for (const std::string& warning : warnings) print_warning(warning);
 
   catch_interrupts();
   const std::filesystem::path target = options.out.empty() ? std::filesystem::path() : output_target(options.out);
@@ -257,14 +303,18 @@ int simulate(const SimOptions& options) {
   if (folder && !written.out.empty() && run.status != RunStatus::interrupted) folder->remove();
   if (!write_output(options.html, [&] { write_replay(options.html, scene.model, run, ghost); })) written.html.clear();
 
+  if (!write_output(options.scene_out, [&] { write_atomically(options.scene_out, scene.text); }))
+    written.scene_out.clear();
+
   if (options.json)
     print_summary(scene, run, written);
   else if (!options.quiet)
     print_table(scene, run);
   if (!options.quiet && !options.json)
-    for (const std::string& file : {written.out, written.html})
+    for (const std::string& file : {written.out, written.html, written.scene_out})
       if (!file.empty()) print_message((finished ? "is done already: " : "wrote ") + file);
-  const bool all_written = written.out == options.out && written.html == options.html;
+  const bool all_written =
+      written.out == options.out && written.html == options.html && written.scene_out == options.scene_out;
   if (run.status == RunStatus::complete) return all_written ? 0 : 1;
   const std::string note = folder && run.status == RunStatus::interrupted ? folder->note() : "";
   print_error(failure_of(run) + (note.empty() ? "" : "; " + note));
@@ -281,9 +331,12 @@ std::string integrators_help() {
 }  // namespace
 
 void add_sim(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand("sim", "Run a scene, record it, write a run file or an HTML replay");
+  CLI::App* verb = app.add_subcommand("sim", "Run a scene, or a robot on a floor; write a run file or an HTML replay");
   auto options = std::make_shared<SimOptions>();
-  verb->add_option("scene", options->scene, "Scene file (.toml)")->required()->type_name("SCENE.toml");
+  verb->add_option("scene", options->scene,
+                   "Scene (.toml), or a robot (.urdf), which is put on a floor and holds its pose")
+      ->required()
+      ->type_name("FILE");
   verb->add_option("--dt", options->dt, "Time step [s], in place of the scene's")->type_name("S");
   verb->add_option("--accuracy", options->accuracy,
                    "Largest local error [m], in place of the scene's; without --dt the step follows from it")
@@ -295,6 +348,14 @@ void add_sim(CLI::App& app, Action& action) {
   verb->add_option("--integrator", options->integrator, integrators_help())->type_name("NAME");
   options->model.add_search_path(*verb);
   options->model.add_strict(*verb);
+  options->model.add_base(*verb);
+  verb->add_option("--drop", options->drop,
+                   "Put the robot onto the ground and lift it by this [m]; a robot without a scene: 0")
+      ->type_name("M")
+      ->check(number_in(0, 1e6));
+  verb->add_flag("--clamp", options->clamp, "Joints outside their limits start at the limit; always without a scene");
+  add_output(*verb, "--scene-out", options->scene_out, "Write the scene that a robot alone is run in, to go on from",
+             "SCENE.toml");
   add_output(*verb, "--out", options->out,
              "Write the recording as HDF5, a row per step or output time; with --batch or --branches all of them",
              "RUN.h5");

@@ -164,6 +164,8 @@ int simulate_batch(const std::string& scene_file, SceneOverrides overrides, cons
   const Scene scene = load_scene(scene_file, overrides);
   if (!quiet) warn_of_repairs(scene.import_report);
   check_outputs({out}, scene.files);
+  if (!quiet && !json)
+    for (const std::string& warning : scene.warnings) print_warning(warning);
   options.rows_every = output ? steps_per_row(*output, scene.options.dt) : flags.rows_every.value_or(0);
   options.lanes = flags.lanes.value_or(0);
   options.threads = flags.threads.value_or(0);

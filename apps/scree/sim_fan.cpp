@@ -295,6 +295,8 @@ int simulate_fan(const FanFlags& flags, FanRequest request) {
   options.sampling.friction_directions = scene.world.impact.friction_directions;
   options.validate(scene);
   check_outputs({request.out, request.html}, scene.files);
+  if (!request.quiet && !request.json)
+    for (const std::string& warning : scene.warnings) print_warning(warning);
 
   catch_interrupts();
   const std::filesystem::path target = request.out.empty() ? std::filesystem::path() : output_target(request.out);

@@ -27,6 +27,12 @@ void print_error(std::string_view message) {
   fmt::print(stderr, "scree: {}error:{} {}\n", colour ? "\033[1;31m" : "", colour ? "\033[0m" : "", one_line(message));
 }
 
+void print_warning(std::string_view message) {
+  const bool colour = use_colour(stderr);
+  fmt::print(stderr, "scree: {}warning:{} {}\n", colour ? "\033[1;33m" : "", colour ? "\033[0m" : "",
+             one_line(message));
+}
+
 void print_message(std::string_view message) { fmt::print(stderr, "scree: {}\n", one_line(message)); }
 
 void print_pairs(const std::vector<std::pair<std::string, std::string>>& rows) {

@@ -12,6 +12,7 @@
 namespace scree::cli {
 
 void print_error(std::string_view message);    // "scree: error: ..." on one line of stderr
+void print_warning(std::string_view message);  // "scree: warning: ...", likewise
 void print_message(std::string_view message);  // one line of stderr
 // Two columns on stdout, the first padded to its longest entry.
 void print_pairs(const std::vector<std::pair<std::string, std::string>>& rows);

@@ -27,6 +27,7 @@
 #include "scree/run.h"
 #include "scree/scene.h"
 #include "scree/simulation.h"
+#include "scree/start.h"
 #include "scree/state.h"
 #include "scree/state_file.h"
 #include "scree/step.h"

@@ -39,7 +39,8 @@ enum class BaseType { as_file, fixed, planar, floating };  // how the root link 
 
 struct UrdfOptions {
   std::vector<std::filesystem::path> search_path;  // for meshes, before the folders around the model
-  BaseType base = BaseType::as_file;               // as_file: <scree base="..."/> in the file, else fixed
+  BaseType base = BaseType::as_file;               // as_file: <scree base="..."/> in the file, else default_base
+  BaseType default_base = BaseType::fixed;         // of a root link that is not the world
   // What has an obvious meaning though it is wrong or missing is repaired, and the report says so. Strict: it is
   // rejected.
   bool strict = false;

@@ -212,11 +212,22 @@ std::vector<size_t> UrdfReader::find_roots() const {
   return roots;
 }
 
+namespace {
+
+JointType base_joint_type(BaseType type) {
+  return type == BaseType::planar     ? JointType::planar
+         : type == BaseType::floating ? JointType::floating
+                                      : JointType::fixed;
+}
+
+}  // namespace
+
 // <scree base="fixed|planar|floating" axis="0 0 1" joint="base"/> under <robot>
 void UrdfReader::read_base() {
   static const std::map<std::string, JointType> kTypes = {
       {"fixed", JointType::fixed}, {"planar", JointType::planar}, {"floating", JointType::floating}};
   base_.name = "base";
+  base_.type = base_joint_type(options_.default_base);
   Vec3 normal = Vec3::UnitZ();
   scree_ = robot_.only("scree", "how the root link is carried");
   if (scree_) {
@@ -234,9 +245,7 @@ void UrdfReader::read_base() {
       scree_->reject("axis", fmt::format("a {} base has no axis", joint_type_name(base_.type)));
   }
   if (options_.base != BaseType::as_file) {
-    base_.type = options_.base == BaseType::planar     ? JointType::planar
-                 : options_.base == BaseType::floating ? JointType::floating
-                                                       : JointType::fixed;
+    base_.type = base_joint_type(options_.base);
     if (scree_) scree_->ignore("base", fmt::format("overridden: a {} base was asked for", joint_type_name(base_.type)));
     if (scree_ && base_.type != JointType::planar) scree_->ignore("axis", "only a planar base has an axis");
   }

@@ -85,6 +85,8 @@ void UrdfReader::carry_roots(const std::vector<size_t>& roots) {
   const bool has_world = world != others.end();
   const size_t world_link = has_world ? *world : 0;
   if (has_world) others.erase(world);
+  if (has_world && options_.base == BaseType::as_file && !(scree_ && scree_->has("base")))
+    base_.type = JointType::fixed;  // nobody asked: the default is for other roots
   const bool fixed = base_.type == JointType::fixed;
   size_t main = links_.size();  // the link that takes the base joint; none yet
   std::string onto = kWorldName;

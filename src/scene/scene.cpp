@@ -12,7 +12,9 @@
 #include "scene/base_type.h"
 #include "scene/batch_scene.h"
 #include "scene/scene_contact.h"
+#include "scene/scene_reader.h"
 #include "scene/toml_reader.h"
+#include "scree/start.h"
 
 namespace scree {
 namespace {
@@ -24,6 +26,10 @@ constexpr double kMostGravity = 1e6;  // [m/s^2], as World
 constexpr size_t kLongestTitle = 200;
 constexpr double kLargestStep = 0.1;  // [s] the engine chooses
 constexpr double kOutput = 0.02;      // [s] between the rows of a run whose step the engine chooses
+
+std::string count_joints(const std::vector<LimitViolation>& found) {
+  return fmt::format("{} {}", found.size(), found.size() == 1 ? "joint" : "joints");
+}
 
 Model read_model(const TomlReader& scene, SceneFiles& files, const SceneOverrides& overrides, ImportReport& report) {
   std::error_code error;
@@ -121,7 +127,7 @@ const Joint& find_joint(const TomlReader& table, const JointFinder& joints, cons
 void read_initial_state(const TomlReader& scene, const Model& model, Eigen::VectorXd& q, Eigen::VectorXd& v) {
   const auto initial = scene.table("initial");
   if (!initial) return;
-  initial->check_keys({"position", "velocity"});
+  initial->check_keys({"position", "velocity", "drop", "clamp"});
   const JointFinder joints(model);
   if (const auto position = initial->table("position")) {
     for (const std::string& name : position->keys()) {
@@ -139,6 +145,41 @@ void read_initial_state(const TomlReader& scene, const Model& model, Eigen::Vect
       v.segment(joint.v_index, velocity_count(joint.type)) = Eigen::VectorXd::Map(value.data(), std::ssize(value));
       velocity->blame(name, [&] { check_joint_state(joint, q, v); });
     }
+  }
+}
+
+// A start beyond a joint limit is moved to it, or told.
+std::vector<LimitViolation> read_clamp(const TomlReader& scene, const Model& model, const SceneOverrides& overrides,
+                                       Eigen::VectorXd& q, std::vector<std::string>& warnings) {
+  const auto initial = scene.table("initial");
+  const bool clamp = overrides.clamp || (initial && initial->boolean("clamp").value_or(false));
+  std::vector<LimitViolation> clamped;
+  if (clamp) clamped = clamp_to_limits(model, q);
+  if (!clamped.empty())
+    warnings.push_back(
+        fmt::format("{} moved to the limit to start from: {}", count_joints(clamped), describe_limits(model, clamped)));
+  const std::vector<LimitViolation> outside = outside_limits(model, q);
+  if (!outside.empty())
+    warnings.push_back(
+        fmt::format("{} outside the limits at the start, where the stops push back; --clamp (clamp = "
+                    "true) moves them to the limit: {}",
+                    count_joints(outside), describe_limits(model, outside)));
+  return clamped;
+}
+
+// Onto the ground, where the scene or the command line says so.
+void read_drop(const TomlReader& scene, const std::string& name, const Model& model, const World& world,
+               const SceneOverrides& overrides, Eigen::VectorXd& q) {
+  const auto initial = scene.table("initial");
+  const auto in_scene = initial ? initial->number("drop") : std::nullopt;
+  if (!overrides.drop) {
+    if (in_scene) initial->blame("drop", [&] { place_on_ground(model, world, q, *in_scene); });
+    return;
+  }
+  try {
+    place_on_ground(model, world, q, *overrides.drop);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", name, error.what()));
   }
 }
 
@@ -179,13 +220,36 @@ void read_joint_control(const TomlReader& joints, const std::string& name, const
   set("torque", control.torque.segment(joint.v_index, nv), table.numbers("torque", nv));
 }
 
+// Gains from mass and inertia.
+void read_hold(const TomlReader& table, const Model& model, const Vec3& gravity, const Eigen::VectorXd& q0,
+               Control& control) {
+  const auto frequency = table.number("frequency"), damping_ratio = table.number("damping_ratio");
+  if (!table.boolean("hold").value_or(false)) {
+    for (const char* key : {"frequency", "damping_ratio"})
+      if (table.has(key)) table.fail(key, "is for hold = true, expected that beside it");
+    return;
+  }
+  for (const char* key : {"kp", "kd"})
+    if (table.has(key)) table.fail(key, "given beside hold, expected one of the two");
+  HoldOptions options;
+  const auto set = [&](const char* key, double& field, const std::optional<double>& value) {
+    if (!value) return;
+    field = *value;
+    table.blame(key, [&] { options.validate(); });
+  };
+  set("frequency", options.frequency, frequency);
+  set("damping_ratio", options.damping_ratio, damping_ratio);
+  table.blame("hold", [&] { hold_pose(model, q0, gravity, control, options); });
+}
+
 // Without a target a joint holds its initial position.
-Control read_control(const TomlReader& scene, const Model& model, SceneFiles& files, const Eigen::VectorXd& q0) {
+Control read_control(const TomlReader& scene, const Model& model, SceneFiles& files, const Vec3& gravity,
+                     const Eigen::VectorXd& q0) {
   Control control(model);
   control.target = q0;
   const auto table = scene.table("control");
   if (!table) return control;
-  table->check_keys({"kp", "kd", "motion", "joint"});
+  table->check_keys({"kp", "kd", "hold", "frequency", "damping_ratio", "motion", "joint"});
   const auto set_all = [&](const char* key, Eigen::VectorXd& field) {
     const double gain = table->number(key).value_or(0);
     for (const Joint& joint : model.joints())
@@ -194,6 +258,7 @@ Control read_control(const TomlReader& scene, const Model& model, SceneFiles& fi
   };
   set_all("kp", control.kp);
   set_all("kd", control.kd);
+  read_hold(*table, model, gravity, q0, control);
   read_motion(*table, model, files, control);
   const JointFinder finder(model);
   if (const auto joints = table->table("joint"))
@@ -248,11 +313,8 @@ double choose_output(const std::string& file, const StepKeys& keys, const SceneO
 
 }  // namespace
 
-namespace {
-
-// `name` is what errors call the scene, `title` what it is called if it does not say.
 Scene read_scene(std::string text, const fs::path& folder, const std::string& name, const std::string& title_of_none,
-                 const SceneOverrides& overrides) {
+                 const SceneOverrides& overrides, std::optional<GivenModel> given) {
   const toml::table root = parse_toml(text, name);
   const TomlReader scene(root, name);
   scene.check_keys({"title", "model", "search_path", "base", "strict", "duration", "gravity", "step", "initial",
@@ -274,12 +336,19 @@ Scene read_scene(std::string text, const fs::path& folder, const std::string& na
   StepOptions options = keys.options;
 
   ImportReport report;
-  Model model = read_model(scene, files, overrides, report);
+  if (given) {
+    report = std::move(given->report);
+    files.add(report.files);
+  }
+  Model model = given ? std::move(given->model) : read_model(scene, files, overrides, report);
   Eigen::VectorXd q0 = model.neutral_position(), v0 = Eigen::VectorXd::Zero(model.nv());
   read_initial_state(scene, model, q0, v0);
   const bool initial = scene.table("initial").has_value();
-  Control control = read_control(scene, model, files, q0);
+  std::vector<std::string> warnings;
+  std::vector<LimitViolation> clamped = read_clamp(scene, model, overrides, q0, warnings);
   read_contact(scene, files, model, world);
+  read_drop(scene, name, model, world, overrides, q0);
+  Control control = read_control(scene, model, files, world.gravity, q0);
   BatchVariation batch = read_batch_variation(scene, model, control, world);
 
   options.integrator = default_integrator(world);
@@ -308,10 +377,10 @@ Scene read_scene(std::string text, const fs::path& folder, const std::string& na
           .duration = duration,
           .batch = std::move(batch),
           .text = std::move(text),
-          .files = files.found()};
+          .files = files.found(),
+          .clamped = std::move(clamped),
+          .warnings = std::move(warnings)};
 }
-
-}  // namespace
 
 Scene load_scene(const fs::path& file, const SceneOverrides& overrides) {
   Scene scene = read_scene(read_file(file), file.parent_path(), file.string(), file.stem().string(), overrides);

@@ -176,8 +176,8 @@ def test_the_commands_of_the_readme_run_as_written(tmp_path):
     commands = sh_lines(README)
     assert [c for c in commands if c.startswith("make ")] == ["make demo", "make test"]
     outputs = {command: run_as_written(command, tmp_path) for command in commands if not command.startswith("make ")}
-    assert len(outputs) == 10
-    written = {"walk.html", "batch.h5", "fan.html", "run.h5", "disks.html", "compare.html"}
+    assert len(outputs) == 11
+    written = {"walk.html", "robot.html", "batch.h5", "fan.html", "run.h5", "disks.html", "compare.html"}
     assert written <= {path.name for path in tmp_path.iterdir()}
     (shape,) = [output for command, output in outputs.items() if command.startswith("python3 ")]
     assert shape.split() == ["(101,", "35)", "s"]
