@@ -1,6 +1,8 @@
 """Work on files that no one has checked: each job in a child process of its own, with a clock and a memory limit."""
 
+import faulthandler
 import json
+import math
 import os
 import resource
 import select
@@ -16,6 +18,7 @@ MEMORY = 6 << 30  # bytes of address space
 def limits(seconds=SECONDS, memory=MEMORY):
     """For a process about to work on one file: at most so much memory and processor time."""
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    seconds = math.ceil(seconds)
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
 
 
@@ -34,6 +37,7 @@ def run_in(folder, function, arguments, seconds):
         status = 1
         try:
             os.close(reader)
+            faulthandler.disable()  # tests enable it; the parent tells what happened
             os.chdir(folder)  # for what libraries leave behind
             with tempfile.TemporaryFile() as noise:
                 os.dup2(noise.fileno(), 1)
@@ -64,5 +68,5 @@ def run_in(folder, function, arguments, seconds):
     if os.WIFSIGNALED(status):
         name = signal.Signals(os.WTERMSIG(status)).name
         slow = name in ("SIGKILL", "SIGXCPU")
-        return {"error": "timeout" if slow else f"crash: {name}", "crash": not slow}
+        return {"error": "timeout"} if slow else {"error": f"crash: {name}", "crash": True}
     return json.loads(text) if text else {"error": "crash: no answer", "crash": True}

@@ -1,10 +1,11 @@
 """The same file read by scree and by Pinocchio: dimensions, total mass, mass matrix at random configurations.
 
-Only where scree changed nothing: a repaired inertia is another robot. Followers of other joints (mimic) have no
+Only where scree changed nothing of them: a repaired inertia is another robot. Followers of other joints (mimic) have no
 coordinate of their own in either program.
 """
 
 import pathlib
+import re
 import sys
 
 import numpy as np
@@ -47,12 +48,18 @@ def order(model, bodies):
     return [rows[k] for k in sorted(rows)]
 
 
+def changes_inertia(repair):
+    """Of "place: note". What is seen, what touches and how far a joint may go have no part in the mass matrix."""
+    place = repair.split(": ")[0]
+    return not re.search(r"/(visual|collision|material|limit)\b", place)
+
+
 def compare(file):
     """{"worst": {quantity: relative difference}} or {"error": ...} or {"skipped": why}."""
     check = readers.scree(file)
     if "error" in check:
         return {"skipped": "scree refuses it"}
-    if check["repaired"]:
+    if any(changes_inertia(entry) for entry in check["repaired"]):
         return {"skipped": "repaired"}
     if any(kind in ("floating", "planar") for _, kind in file.joints):
         return {"skipped": "floating or planar joint"}

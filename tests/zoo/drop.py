@@ -47,8 +47,8 @@ def motors(run, control):
     effort = {}
     for joint in root.findall("joint"):
         limit = joint.find("limit")
-        bound = limit is not None and limit.get("effort") is not None
-        effort[joint.get("name")] = float(limit.get("effort")) if bound else np.inf
+        bound = float(limit.get("effort", 0)) if limit is not None else 0
+        effort[joint.get("name")] = bound or np.inf  # 0: no bound
     found = {}
     for name, entry in control.items():
         if name in effort and (entry["kp"] or entry["kd"]):
@@ -107,38 +107,25 @@ def measure(file, dt, folder):
 
 
 def cost(file, dt, repeats, twin):
-    """Least processor times [s] of the steps alone: scree's whole run less one of a single step; MuJoCo's beside it,
-    in turns."""
+    """Least processor times [s] of the steps alone: scree's whole run less one of a single step; MuJoCo's beside it, in
+    turns."""
     ours, theirs = [], []
     for _ in range(repeats):
         _, whole = scree(*command(file, dt))
         _, start = scree(*command(file, dt, duration=dt))
         ours.append(max(whole - start, 1e-9) * DURATION / (DURATION - dt))
         if twin:
-            theirs.append(twin())
+            theirs.append(twin.run(DURATION))
     return min(ours), min(theirs) if theirs else None
 
 
-def peer(out, motors):
-    """A function that runs the twin once and returns its processor time, and what the twin says at the end."""
-    from twin import Twin
-
-    last = {}
-
-    def run():
-        twin = Twin(out, motors)
-        seconds = twin.run(DURATION)
-        last.update(twin.result())
-        return seconds
-
-    return run, last
-
-
-def robot(file, steps=STEPS, repeats=3, with_peer=True):
+def robot(file, steps=STEPS, repeats=3):
     """All measurements of one robot."""
     check = readers.scree(file)
     if "error" in check:
         return {"refused": True, "error": check["error"]}
+    from twin import Twin
+
     result = {"repaired": len(check["repaired"])}
     with tempfile.TemporaryDirectory() as folder:
         for dt in steps:
@@ -148,16 +135,15 @@ def robot(file, steps=STEPS, repeats=3, with_peer=True):
             except (RuntimeError, subprocess.TimeoutExpired, json.JSONDecodeError) as error:
                 result[str(dt)] = {"error": readers.one_line(str(error))}
                 continue
-            run, last = peer(pathlib.Path(folder) / "run.h5", own)
             if repeats:
+                twin = None
                 try:
-                    if with_peer:
-                        run()
-                    entry["cpu"], entry["peer_cpu"] = cost(file, dt, repeats, run if with_peer else None)
-                    entry["peer"] = dict(last)
-                except Exception as error:
+                    twin = Twin(pathlib.Path(folder) / "run.h5", own)
+                except Exception as error:  # of any kind: MuJoCo refuses some models
                     entry["peer"] = {"error": readers.one_line(f"{type(error).__name__}: {error}")}
-                    entry["cpu"], entry["peer_cpu"] = cost(file, dt, repeats, None)
+                entry["cpu"], entry["peer_cpu"] = cost(file, dt, repeats, twin)
+                if twin:
+                    entry["peer"] = twin.result()
             entry["took"] = time.monotonic() - began
             result[str(dt)] = entry
     return result

@@ -83,23 +83,25 @@ class Twin:
             spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
             self.model = spec.compile()
         self.data = mujoco.MjData(self.model)
-        self.place(names, q, mimics)
-        for joint, (_, _, target, _) in motors.items():
-            self.data.ctrl[self.model.actuator(f"{joint} motor").id] = target
+        self.values, self.mimics, self.motors = dict(zip(names, q)), mimics, motors
 
-    def place(self, names, q, mimics):
-        values = dict(zip(names, q))
+    def place(self):
+        mujoco.mj_resetData(self.model, self.data)
+        values = self.values
         for index in range(self.model.njnt):
             name, first = self.model.joint(index).name, self.model.jnt_qposadr[index]
             if self.model.jnt_type[index] == mujoco.mjtJoint.mjJNT_FREE:
                 self.data.qpos[first : first + 7] = [values[f"{name}.{c}"] for c in ("x", "y", "z", "qw", "qx", "qy", "qz")]
             elif name in values:
                 self.data.qpos[first] = values[name]
-        for follower, leader, multiplier, offset in mimics:
+        for follower, leader, multiplier, offset in self.mimics:
             self.data.joint(follower).qpos[0] = multiplier * self.data.joint(leader).qpos[0] + offset
+        for joint, (_, _, target, _) in self.motors.items():
+            self.data.ctrl[self.model.actuator(f"{joint} motor").id] = target
 
     def run(self, duration):
-        """Processor time [s] of the steps alone, all of them in one call."""
+        """From the start: processor time [s] of the steps alone, all of them in one call."""
+        self.place()
         count = round(duration / self.model.opt.timestep)
         start = time.process_time()
         mujoco.mj_step(self.model, self.data, count)
