@@ -101,19 +101,20 @@ def drop(listed, options, tell):
             path.write_text(json.dumps(done, indent=1))
             print(file.name, json.dumps(done[file.name])[:1200], file=sys.stderr, flush=True)
     missed = []
-    tell("| step | robots | fall to the end | deepest at rest: median, worst | energy gained over weight x height: median, "
+    tell("| step | robots | fall to the end | touch, at rest at the end | deepest at rest: median, worst | energy gained over weight x height: median, "
          "worst | processor time over MuJoCo's: least, quartiles, most | MuJoCo has | crashes |\n"
-         "| --- | --- | --- | --- | --- | --- | --- | --- |")
+         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for dt in map(str, falling.STEPS):
         entries = {name: answer.get(dt, answer) for name, answer in done.items()}
         read = {n: e for n, e in entries.items() if not e.get("refused")}
         complete = {n: e for n, e in read.items() if e.get("status") == "complete"}
         touching = {n: e for n, e in complete.items() if e["contacts"]}
+        resting = sum(entry["speed"] < falling.AT_REST for entry in touching.values())
         depth = quartiles([entry["penetration"] for entry in touching.values()])
         gained = quartiles([entry["gain"] / entry["scale"] for entry in complete.values()])
         ratios = [e["cpu"] / e["peer_cpu"] for e in complete.values() if e.get("peer_cpu")]
         ratio = quartiles(ratios)
-        tell(f"| {1000 * float(dt):g} ms | {len(read)} | {len(complete)} | {1e3 * depth[2]:.2f}, {1e3 * depth[4]:.2f} mm | "
+        tell(f"| {1000 * float(dt):g} ms | {len(read)} | {len(complete)} | {len(touching)}, {resting} | {1e3 * depth[2]:.2f}, {1e3 * depth[4]:.2f} mm | "
              f"{gained[2]:.1e}, {gained[4]:.1e} | " + ", ".join(f"{value:.2f}" for value in ratio)
              + f" | {len(ratios)} | {sum(bool(e.get('crash')) for e in read.values())} |")
         missed += [f"{dt} s, {n}: {e.get('error') or e.get('status')}" for n, e in read.items() if n not in complete]
