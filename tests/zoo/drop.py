@@ -88,8 +88,11 @@ def measure(file, dt, folder):
     with h5py.File(out) as run:
         own = motors(run, summary["control"])
         energy = energies(run, own)
-        depth, v = run["report/penetration"][:], run["v"][-1] if "v" in run else []
-        contacts = len(run["contacts/first"]) > 1 and int(run["contacts/first"][-1] - run["contacts/first"][-2])
+        v = run["v"][-1]
+        # A robot without collision shapes has no floor and falls on.
+        ground = "contacts" in run
+        depth = run["report/penetration"][:] if ground else np.zeros(1)
+        contacts = run["contacts/first"][-1] - run["contacts/first"][-2] if ground else 0
         weight = summary["total_mass"] * 9.81
         return {
             "status": summary["status"],
