@@ -5,7 +5,7 @@ SCREE = build/release/scree
 # does the preset debug, which thereby checks that every file includes what it needs.
 UNITY = $(if $(filter debug,$(PRESET)),OFF,ON)
 
-.PHONY: demo studies test verify campaigns fuzz bench bench-check format setup bench-setup oracles configure build clean
+.PHONY: demo studies test verify campaigns fuzz zoo bench bench-check format setup bench-setup oracles zoo-setup zoo-ten configure build clean
 
 demo: configure  ## run the main job and say which pages to open
 	@cmake --build --preset release --target scree_cli
@@ -23,17 +23,18 @@ demo: configure  ## run the main job and say which pages to open
 studies: configure  ## build what `scree study` runs
 	@cmake --build --preset release --target scree_studies
 
-test: oracles build  ## all tests: C++, Python, browser
+test: oracles zoo-ten build  ## all tests: C++, Python, browser
 	@ctest --preset $(PRESET) --output-junit ctest.xml; status=$$?; \
 	sed -n 's/.*[[:space:]]skipped="\([0-9]*\)".*/tests skipped: \1/p' build/$(PRESET)/ctest.xml; exit $$status
 
-verify:  ## test, then the longer checks: clang, sanitizers, assertions, campaigns, fuzzers, every benchmark and its peers
+verify:  ## test, then the longer checks: clang, sanitizers, assertions, campaigns, fuzzers, the zoo, every benchmark and its peers
 	@for preset in release clang asan debug tsan; do $(MAKE) --no-print-directory test PRESET=$$preset || exit 1; done
 	@$(MAKE) --no-print-directory campaigns
 	@$(MAKE) --no-print-directory fuzz
+	@$(MAKE) --no-print-directory zoo
 	@$(MAKE) --no-print-directory bench-check
 	@$(MAKE) --no-print-directory demo
-	@echo "verify: release, clang, asan, debug, tsan, the campaigns, the fuzzers, the benchmarks and the demo passed"
+	@echo "verify: release, clang, asan, debug, tsan, the campaigns, the fuzzers, the zoo, the benchmarks and the demo passed"
 
 fuzz:  ## a million inputs and more for the readers, led by coverage (part of verify)
 	@$(MAKE) --no-print-directory configure PRESET=clang
@@ -46,6 +47,9 @@ campaigns: build  ## random problems by the hundred thousand: impacts, complemen
 	build/release/tests/campaigns/scree_event_campaign 2000 1 2
 	build/release/tests/campaigns/scree_passive_campaign 500 1 2
 	build/release/tests/campaigns/scree_storage_campaign 500 1
+
+zoo: oracles zoo-setup build  ## real robots: read, compared with Pinocchio, dropped, beside MuJoCo and Drake (part of verify)
+	@! [ -x build/zoo-venv/bin/python ] || PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1 build/zoo-venv/bin/python tests/zoo/zoo.py all
 
 # What the benchmarks do; bench-check asks for less of the same. A peer that could not be installed is left out.
 BENCH_OPTIONS =
@@ -81,6 +85,12 @@ bench-setup: setup  ## install Siconos and DART, which the benchmarks compare wi
 
 oracles: setup  ## install Pinocchio and MuJoCo, which the tests compare with
 	@scripts/setup-oracles.sh
+
+zoo-setup: setup  ## install the robots of the zoo and the programs that read them beside scree
+	@scripts/setup-zoo.sh
+
+zoo-ten: oracles  ## install the ten robots that the tests drop
+	@scripts/setup-zoo.sh --ten
 
 configure: setup
 	@mkdir -p build

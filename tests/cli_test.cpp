@@ -244,6 +244,7 @@ TEST_F(Cli, SimPrintsATableOrStableJson) {
                                          "steps",
                                          "subdivided_steps",
                                          "iterations",
+                                         "control",
                                          "wall_time",
                                          "speed",
                                          "final_state_hash",
@@ -257,6 +258,17 @@ TEST_F(Cli, SimPrintsATableOrStableJson) {
   EXPECT_EQ(summary["steps"], 13);
   EXPECT_EQ(summary["status"], "complete");
   EXPECT_EQ(scree_cli({"sim", in("pendulum.toml"), "--quiet"}).out, "");
+}
+
+TEST_F(Cli, SimTellsWhatTheMotorsDo) {
+  const json control = json::parse(scree_cli({"sim", in("joints.toml"), "--json"}).out)["control"];
+  EXPECT_FALSE(control.contains("base"));
+  EXPECT_EQ(control["hinge"], (json{{"kp", 10.0}, {"kd", 2.0}, {"torque", -3.0}, {"target", 0.2}}));
+  EXPECT_EQ(control["slide"], (json{{"kp", 10.0}, {"kd", 1.0}, {"torque", 0.0}, {"target", 0.05}}));
+  EXPECT_EQ(control["shoulder"]["kp"], (json{20.0, 20.0, 20.0}));
+  EXPECT_EQ(control["shoulder"]["torque"], (json{0.1, 0.2, 0.3}));
+  EXPECT_EQ(control["shoulder"]["target"], (json{1.0, 0.0, 0.0, 0.0}));
+  EXPECT_EQ(json::parse(scree_cli({"sim", in("pendulum.toml"), "--json"}).out)["control"], json::object());
 }
 
 TEST_F(Cli, SimWritesRunAndReplayAndViewRemakesTheReplay) {

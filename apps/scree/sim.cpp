@@ -65,6 +65,26 @@ std::string failure_of(const Run& run) {
   return fmt::format("interrupted at {:.6g} s", run.time.back());
 }
 
+// Joints with a motor, in the order of the model: numbers for one dof, lists for more.
+Json control_json(const Model& model, const Control& control) {
+  const auto numbers = [](const Eigen::VectorXd& part) {
+    return part.size() == 1 ? Json(part(0)) : Json(std::vector<double>(part.begin(), part.end()));
+  };
+  Json json = Json::object();
+  for (const Joint& joint : model.joints()) {
+    const int nq = position_count(joint.type), nv = velocity_count(joint.type);
+    if (joint.mimic || nv == 0) continue;
+    const Eigen::VectorXd kp = control.kp.segment(joint.v_index, nv), kd = control.kd.segment(joint.v_index, nv),
+                          torque = control.torque.segment(joint.v_index, nv);
+    if (kp.isZero(0) && kd.isZero(0) && torque.isZero(0)) continue;
+    json[joint.name] = {{"kp", numbers(kp)},
+                        {"kd", numbers(kd)},
+                        {"torque", numbers(torque)},
+                        {"target", numbers(control.target.segment(joint.q_index, nq))}};
+  }
+  return json;
+}
+
 Json event_json(const Event& event, const Run& run) {
   const auto vector = [](const Vec3& x) { return Json{x.x(), x.y(), x.z()}; };
   Json json;
@@ -158,6 +178,7 @@ void print_summary(const Scene& scene, const Run& run, const SimOptions& options
     json["events"] = Json::array();
     for (const Event& event : run.events) json["events"].push_back(event_json(event, run));
   }
+  json["control"] = control_json(scene.model, scene.control);
   json["wall_time"] = run.wall_time;
   json["speed"] = summary.speed;
   json["final_state_hash"] = fmt::format("{:016x}", run.final_state_hash);
