@@ -57,11 +57,8 @@ struct Tree {
   std::vector<int> parent;  // as factorisations of matrices eliminate them (math/elimination.h); dof_parent without
                             // followers
   std::vector<double> armature;  // of its joint and those that follow: sum of multiplier^2 armature
-  // Dofs of one path that share a coordinate.
-  struct SharedPair {
-    int above, below;
-  };
-  std::vector<SharedPair> shared;
+  // By dof: the next one on the way to the world that shares its coordinate, -1 if none. Empty without followers.
+  std::vector<int> twin_above;
   int nq = 0, nv = 0, dofs = 0;
   bool has_followers() const { return dofs > nv; }
 };
