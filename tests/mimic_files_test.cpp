@@ -6,6 +6,7 @@
 #include "scene/batch_scene.h"
 #include "scree/batch.h"
 #include "scree/error.h"
+#include "scree/fan.h"
 #include "scree/kinematics.h"
 #include "scree/motion.h"
 #include "scree/run.h"
@@ -152,6 +153,21 @@ TEST_F(MimicFiles, PlotsOfReplaysHaveTheCoordinates) {
   const std::string page = read_bytes(folder / "run.html");
   EXPECT_NE(page.find("left_finger"), std::string::npos);
   EXPECT_EQ(page.find("\"name\":\"right_finger\",\"unit\""), std::string::npos);
+}
+
+// The page places the bodies itself: it is told what follows, chains resolved.
+TEST_F(MimicFiles, FansShowWhatFollows) {
+  SceneOverrides overrides;
+  overrides.integrator = IntegratorType::event;
+  const Scene s = parse_scene(kScene, folder.path(), overrides, "scene.toml");
+  FanOptions options;
+  options.branches = 3;
+  const Fan fan = run_fan(s, options);
+  ASSERT_EQ(fan.q.columns(), 2u);
+  write_fan_page(folder / "fan.html", s, fan);
+  const std::string page = read_bytes(folder / "fan.html");
+  EXPECT_NE(page.find("\"multiplier\":-1.0"), std::string::npos);
+  EXPECT_NE(page.find("\"multiplier\":-0.5,\"offset\":0.1"), std::string::npos);
 }
 
 TEST_F(MimicFiles, ImportReportSaysWhatFollows) {

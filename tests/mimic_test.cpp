@@ -5,6 +5,7 @@
 #include <Eigen/Cholesky>
 #include <Eigen/LU>
 #include <cmath>
+#include <optional>
 
 #include "contact/contact_set.h"
 #include "control/joint_forces.h"
@@ -684,6 +685,36 @@ TEST(Mimic, RobotsStandOnTheGroundInEveryIntegrator) {
   }
 }
 
+// Table I of the PBFD paper, whose optimisers put their Hessians together in their own ways.
+TEST(Mimic, OptimisersOfSmoothContactEndAtOneStep) {
+  const OnFloor on;
+  const Model& model = on.both.model;
+  Random random(15);
+  for (int trial = 0; trial < 5; ++trial) {
+    VectorXd q = integrate_position(model, on.q, test::random_velocity(random, model, 0.05), 1);
+    q(2) -= 0.01;
+    const State start = make_state(model, q, test::random_velocity(random, model, 0.5));
+    for (const IntegratorType integrator : {IntegratorType::pbd_friction, IntegratorType::pbfd}) {
+      std::optional<VectorXd> first;
+      for (const Optimizer optimizer : {Optimizer::jtj_lm, Optimizer::lm, Optimizer::lbfgs}) {
+        if (integrator == IntegratorType::pbfd && optimizer == Optimizer::lm) continue;
+        StepOptions options;
+        options.integrator = integrator;
+        options.optimizer = optimizer;
+        options.dt = 0.005;
+        options.tolerance = 1e-7;
+        StepWorkspace ws(model, on.world);
+        State end = start;
+        const StepReport report = step(model, on.control, options, end, ws);
+        ASSERT_TRUE(report.converged()) << integrator_name(integrator) << ", " << optimizer_name(optimizer);
+        if (!first) first = end.q;
+        // Accelerations are balanced to 1e-7 and move nothing by more than that, h^2 and what stiff springs leave.
+        EXPECT_LE((end.q - *first).cwiseAbs().maxCoeff(), 1e-9) << optimizer_name(optimizer);
+      }
+    }
+  }
+}
+
 // --- closed forms ----------------------------------------------------------------------------------------------------
 
 // Backward Euler on body transforms slows what turns with w by w^3 h: the matrix 2 R_n - R_{n-1} lies nearest to a
@@ -813,6 +844,7 @@ TEST(Mimic, StepsAreDifferentiated) {
   const Model& model = on.both.model;
   const Index n = model.nv();
   Random random(13);
+  int compared_standing = 0, compared_flying = 0;
   for (const bool standing : {false, true})
     for (const IntegratorType integrator : {IntegratorType::pbd_nmdp2, IntegratorType::ne_nmdp2, IntegratorType::ne,
                                             IntegratorType::pbd, IntegratorType::pbd_nmdp}) {
@@ -839,6 +871,7 @@ TEST(Mimic, StepsAreDifferentiated) {
       State end = start;
       ASSERT_TRUE(step_with_derivatives(model, on.control, options, end, ws, by).converged());
       if (!by.valid || by.margin < 1e-3) continue;  // close to where it has none
+      ++(standing ? compared_standing : compared_flying);
       const auto moved = [&](const VectorXd& dq, const VectorXd& dv, const VectorXd& torque) {
         State x = start;
         x.q = integrate_position(model, start.q, dq, 1);
@@ -867,6 +900,8 @@ TEST(Mimic, StepsAreDifferentiated) {
             << integrator_name(integrator) << (standing ? " standing" : " in flight");
       }
     }
+  EXPECT_EQ(compared_flying, 5);
+  EXPECT_GE(compared_standing, 2);  // of three
 }
 
 TEST(Mimic, BatchesHaveTheBitsOfSingleRuns) {

@@ -48,8 +48,8 @@ struct Joint {
   double effort = std::numeric_limits<double>::infinity();          // > 0 [N m] or [N], bound on the control force
   double velocity_limit = std::numeric_limits<double>::infinity();  // > 0 [rad/s] or [m/s], kept, not enforced
   std::optional<Mimic> mimic = {};                                  // revolute, continuous, prismatic
-  int q_index = 0;                                                  // first entry in q, set by Model
-  int v_index = 0;                                                  // first entry in v, set by Model
+  int q_index = 0;  // first entry in q, set by Model; of a joint that follows: its master's
+  int v_index = 0;  // first entry in v, likewise
 };
 
 // A rigid body; body i is carried by joint i.

@@ -66,8 +66,7 @@ class Discretisation {
   virtual void kinetic_hessian(double* exact, double* gauss_newton) = 0;
   // Velocity at the end of the stage of the material point that is at x (about the origin of trial()) on a body, as the
   // motion from q_n to the trial pose has it, and its change when a coordinate moves the body with the twist xi and x
-  // moves by dx.                                                                                            theory
-  // (8.7)
+  // moves by dx.                                                                                           theory (8.7)
   virtual V3<double> point_velocity(int node, const V3<double>& x) = 0;
   virtual V3<double> point_velocity_change(int coordinate, const Twist<double>& xi, int node, const V3<double>& x,
                                            const V3<double>& dx) = 0;

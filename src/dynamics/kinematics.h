@@ -156,8 +156,8 @@ void for_coordinates(const Tree& tree, const Kinematics<T>& kin, size_t node, Vi
       seen = tree.coordinate[static_cast<size_t>(b)] == c;
     if (seen) continue;
     Twist<T> xi = kin.xi[ia];
-    for (int b = tree.dof_parent[ia]; b >= 0; b = tree.dof_parent[static_cast<size_t>(b)])
-      if (tree.coordinate[static_cast<size_t>(b)] == c) xi += kin.xi[static_cast<size_t>(b)];
+    for (int b = tree.twin_above[ia]; b >= 0; b = tree.twin_above[static_cast<size_t>(b)])
+      xi += kin.xi[static_cast<size_t>(b)];
     visit(static_cast<size_t>(c), xi);
   }
 }

@@ -34,12 +34,12 @@ void ResidualScale::measure(const Tree& tree, Discretisation& stage) {
   mass_diagonal = Eigen::Map<const Eigen::VectorXd>(tree.armature.data(), tree.nv);
   rounding.setZero();
   for (size_t a = 0; a < twists.size(); ++a) {
-    mass_diagonal(tree.coordinate[a]) += dot(twists[a], sigma_of(a) * twists[a]);
+    const Wrench<double> y = sigma_of(a) * twists[a];
+    double mass = dot(twists[a], y);
+    for (int b = tree.twin_above[a]; b >= 0; b = tree.twin_above[static_cast<size_t>(b)])
+      mass += 2 * dot(twists[static_cast<size_t>(b)], y);
+    mass_diagonal(tree.coordinate[a]) += mass;
     rounding(tree.coordinate[a]) += lever(twists[a], sigma_of(a));
-  }
-  for (const Tree::SharedPair& pair : tree.shared) {
-    const size_t above = static_cast<size_t>(pair.above), below = static_cast<size_t>(pair.below);
-    mass_diagonal(tree.coordinate[below]) += 2 * dot(twists[above], sigma_of(below) * twists[below]);
   }
   rounding = (far / (h * h)) * rounding.cwiseQuotient(mass_diagonal);
 }

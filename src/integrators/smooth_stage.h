@@ -517,19 +517,16 @@ template <class T> void SmoothStage<T>::second_moments() {
 // M_cc without rotors and the levers of every coordinate.
 template <class T> void SmoothStage<T>::add_up_masses() {
   for (size_t c = 0; c < v.size(); ++c) masses_[c] = levers_[c] = T(0);
-  const auto sigma_of = [&](int dof) -> const SecondMoment<T>& {
-    return moments_[static_cast<size_t>(tree_.dof_node[static_cast<size_t>(dof)])];
-  };
-  for (int a = 0; a < dof_count_; ++a) {
-    const size_t c = static_cast<size_t>(tree_.coordinate[static_cast<size_t>(a)]);
-    const Twist<T>& xi = trial_.xi[static_cast<size_t>(a)];
-    masses_[c] += dot(xi, sigma_of(a) * xi);
-    levers_[c] += lever_of(xi, sigma_of(a));
+  for (size_t a = 0; a < trial_.xi.size(); ++a) {
+    const size_t c = static_cast<size_t>(tree_.coordinate[a]);
+    const SecondMoment<T>& sigma = moments_[static_cast<size_t>(tree_.dof_node[a])];
+    const Twist<T>& xi = trial_.xi[a];
+    const Wrench<T> y = sigma * xi;
+    masses_[c] += dot(xi, y);
+    for (int b = tree_.twin_above[a]; b >= 0; b = tree_.twin_above[static_cast<size_t>(b)])
+      masses_[c] += T(2) * dot(trial_.xi[static_cast<size_t>(b)], y);
+    levers_[c] += lever_of(xi, sigma);
   }
-  for (const Tree::SharedPair& pair : tree_.shared)
-    masses_[static_cast<size_t>(tree_.coordinate[static_cast<size_t>(pair.below)])] +=
-        T(2) * dot(trial_.xi[static_cast<size_t>(pair.above)],
-                   sigma_of(pair.below) * trial_.xi[static_cast<size_t>(pair.below)]);
 }
 
 // As set_residual_scale (residual.cpp).                                                                   theory (4.6)

@@ -471,6 +471,18 @@ Model ModelBuilder::build() const {
         fail("link " + e.body.name, "is its own ancestor, expected a tree (cycle through joint " + e.joint.name + ")");
   }
 
+  // What adds up to coordinates has room for a matrix of all of them.
+  constexpr int kMostDofs = 5000;
+  int dofs = 0;
+  bool follows = false;
+  for (const Joint& joint : model.joints_) {
+    dofs += velocity_count(joint.type);
+    follows |= joint.mimic.has_value();
+  }
+  if (follows && dofs > kMostDofs)
+    fail("model " + name_,
+         fmt::format("joints have {} degrees of freedom, expected at most {} where some follow others", dofs,
+                     kMostDofs));
   std::unordered_map<std::string, JointType> types;
   for (const Entry& e : entries_) types[e.joint.name] = e.joint.type;
   const std::vector<Coupling> couplings = resolve_couplings(model.joints_, types);

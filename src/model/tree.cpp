@@ -46,13 +46,18 @@ std::vector<int> coordinates_of(const Tree& tree, size_t node) {
 
 // What followers add: which dofs of a path share a coordinate, and the order of elimination.
 void couple(Tree& tree) {
-  std::vector<int> count(static_cast<size_t>(tree.nv));
-  for (const int c : tree.coordinate) ++count[static_cast<size_t>(c)];
+  // Depth first, with the way from the world and the last dof of every coordinate on it.
+  std::vector<int> way, last(static_cast<size_t>(tree.nv), -1);
+  const auto last_of = [&](int d) -> int& {
+    return last[static_cast<size_t>(tree.coordinate[static_cast<size_t>(d)])];
+  };
   for (int d = 0; d < tree.dofs; ++d) {
-    const int c = tree.coordinate[static_cast<size_t>(d)];
-    if (count[static_cast<size_t>(c)] == 1) continue;
-    for (int a = tree.dof_parent[static_cast<size_t>(d)]; a >= 0; a = tree.dof_parent[static_cast<size_t>(a)])
-      if (tree.coordinate[static_cast<size_t>(a)] == c) tree.shared.push_back({a, d});
+    const int parent = tree.dof_parent[static_cast<size_t>(d)];
+    for (; !way.empty() && way.back() != parent; way.pop_back())
+      last_of(way.back()) = tree.twin_above[static_cast<size_t>(way.back())];
+    tree.twin_above.push_back(last_of(d));
+    last_of(d) = d;
+    way.push_back(d);
   }
   std::vector<bool> has_child(tree.nodes.size());
   for (const Node& node : tree.nodes)

@@ -58,11 +58,8 @@ struct Tree {
                             // followers
   std::vector<double> armature;  // of its joint and those that follow: sum of multiplier^2 armature
   std::vector<double> friction;  // dry friction against its rate, likewise: sum of |multiplier| friction
-  // Dofs of one path that share a coordinate.
-  struct SharedPair {
-    int above, below;
-  };
-  std::vector<SharedPair> shared;
+  // By dof: the next one on the way to the world that shares its coordinate, -1 if none. Empty without followers.
+  std::vector<int> twin_above;
   int nq = 0, nv = 0, dofs = 0;
   bool has_followers() const { return dofs > nv; }
 };

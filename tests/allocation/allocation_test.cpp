@@ -73,6 +73,24 @@ TEST(Step, AllocatesNothingWhereJointsRub) {
   }
 }
 
+// Joints that follow others add up in scratch of their own.
+TEST(Step, AllocatesNothingWithFollowers) {
+  Model model = load_urdf(source_dir() + "/tests/data/mimic.urdf");
+  World world;
+  world.add(contact_candidates(model, ContactCandidates::automatic));
+  world.add(plane_collider({0, 0, -0.4}, Vec3::UnitZ()));
+  for (const IntegratorType integrator : integrators()) {
+    // `event` reports what happens, and L-BFGS has a library of its own.
+    if (integrator == IntegratorType::event) continue;
+    StepOptions options{.integrator = integrator, .dt = integrator == IntegratorType::rk4 ? 1e-3 : 0.01};
+    options.explicit_pd = false;
+    Simulation s = knows_contact(integrator) ? Simulation(model, world, options) : Simulation(model, options);
+    s.control().kp.setConstant(3);
+    s.control().kd.setConstant(0.1);
+    expect_no_allocation(s, integrator_name(integrator));
+  }
+}
+
 TEST(Motion, SamplingAllocatesNothing) {
   const Model model = load_urdf(source_dir() + "/models/robosimian-planar.urdf");
   const Motion motion = load_motion(source_dir() + "/motions/robosimian-walk.toml", model);
