@@ -73,6 +73,40 @@ TEST(JointFriction, SliderStopsWhereItShould) {
   }
 }
 
+// A slider that another follows m times as fast the other way round, each with friction of its own: of the coordinate
+// they slow down with (f_1 + |m| f_2)/(m_1 + m^2 m_2), and stop after v^2/2a.
+TEST(JointFriction, JointsThatFollowRubToo) {
+  constexpr double m = -2, mass_1 = 2, mass_2 = 0.5, friction_1 = 0.8, friction_2 = 1.1, speed = 1, h = 0.01;
+  constexpr double a = (friction_1 - m * friction_2) / (mass_1 + m * m * mass_2);
+  for (const bool master_rubs : {true, false}) {
+    ModelBuilder builder("sliders");
+    const auto add = [&](const std::string& name, double mass, double friction, bool follows) {
+      Body body;
+      body.name = name;
+      body.mass = mass;
+      body.inertia = 0.01 * Mat3::Identity();
+      Joint joint = slider(friction);
+      joint.name = name + "_rail";
+      if (follows) joint.mimic = Mimic{"driver_rail", m, 0.1};
+      builder.add_body(body, "world", joint);
+    };
+    // All of it in the master, or shared with the one that follows: the same motion.
+    add("driver", mass_1, master_rubs ? friction_1 - m * friction_2 : friction_1, false);
+    add("driven", mass_2, master_rubs ? 0 : friction_2, true);
+    const Model model = builder.build();
+    for (const IntegratorType integrator : integrators()) {
+      Simulation s(model, test::weightless(), step_of(h, integrator));
+      s.set_state(Eigen::VectorXd::Zero(1), Eigen::VectorXd::Constant(1, speed));
+      for (int k = 0; k < 200; ++k)
+        ASSERT_TRUE(s.step().converged()) << integrator_name(integrator) << " at " << s.state().time;
+      // As SliderStopsWhereItShould.
+      const double off = exact(integrator) ? 1e-9 : second_order(integrator) ? a * h * h : 0.5 * h * speed + a * h * h;
+      EXPECT_NEAR(s.state().q(0), speed * speed / (2 * a), off) << integrator_name(integrator);
+      EXPECT_NEAR(s.state().v(0), 0, 1e-9) << integrator_name(integrator);
+    }
+  }
+}
+
 // Loaded by half of what friction holds, a joint creeps with half of the creep; rk4 and event hold it. Loaded by 1.1 of
 // it, it slides with the difference.
 TEST(JointFriction, HoldsBelowItsLimitAndSlidesAboveIt) {
