@@ -12,6 +12,7 @@
 
 #include "scree/dynamics.h"
 #include "scree/error.h"
+#include "scree/kinematics.h"
 #include "scree/simulation.h"
 #include "scree/urdf.h"
 #include "support/paths.h"
@@ -404,6 +405,32 @@ TEST(UrdfRepairJoint, DampingThatCannotBeAndBallJoints) {
   EXPECT_EQ(hinge(ball).type, JointType::ball);
   EXPECT_TRUE(std::isinf(hinge(ball).effort));
   expect_runs(ball.model, "ball");
+}
+
+// What follows a fixed joint, or with the rate 0, is fixed where that leaves it, and so is what follows that; what
+// follows nothing moves by itself.
+TEST(UrdfRepairJoint, FollowersOfWhatDoesNotMove) {
+  const std::string z = axis("0 0 1");
+  const Read r = read(robot(
+      link("base") + link("still") + link("a") + link("b") + link("c") + link("d") +
+      joint("still_joint", "fixed", "base", "still") +
+      joint("b_joint", "prismatic", "base", "b",
+            z + "<limit lower='-9' upper='9'/><mimic joint='a_joint' multiplier='-2' offset='0.1'/>") +
+      joint("a_joint", "continuous", "base", "a", z + "<mimic joint='still_joint' multiplier='3' offset='0.2'/>") +
+      joint("c_joint", "continuous", "base", "c", z + "<mimic joint='d_joint' multiplier='0' offset='0.3'/>") +
+      joint("d_joint", "continuous", "base", "d", z + "<mimic joint='nobody'/>")));
+  EXPECT_EQ(r.model.nv(), 1);
+  EXPECT_FALSE(r.joint("d_joint").mimic);
+  const Eigen::VectorXd q = Eigen::VectorXd::Constant(1, 0.7);
+  const auto turn = [&](const char* body) {
+    const Mat3 R = frame_pose(r.model, q, r.model.find_frame(body)).R;
+    return std::atan2(R(1, 0), R(0, 0));
+  };
+  EXPECT_NEAR(turn("a"), 0.2, 1e-15);
+  EXPECT_NEAR(frame_pose(r.model, q, r.model.find_frame("b")).p.z(), -2 * 0.2 + 0.1, 1e-15);
+  EXPECT_NEAR(turn("c"), 0.3, 1e-15);
+  EXPECT_NEAR(turn("d"), 0.7, 1e-15);
+  EXPECT_EQ(r.report.count(ImportVerdict::repaired), 4);
 }
 
 TEST(UrdfRepairNumbers, CommasAndCounts) {

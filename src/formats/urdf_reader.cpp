@@ -38,6 +38,7 @@ std::optional<Model> UrdfReader::read() {
   robot_.ignore("version", "every version of URDF is read alike");
   read_elements();
   if (links_.empty()) robot_.reject("has no <link>");
+  settle_followers();
   const std::vector<size_t> roots = connect() ? find_roots() : std::vector<size_t>();
   if (!roots.empty()) {
     carry_roots(roots);
@@ -154,6 +155,65 @@ void UrdfReader::read_link_joint(const Element& element) {
   if (joint.child) joint.child_name = joint.child->required_text("link", "link name").value_or("");
   subjects_.emplace_back(fmt::format("joint {}: ", joint.joint.name), element);
   joints_.push_back(std::move(joint));
+}
+
+namespace {
+
+bool may_follow(JointType type) {
+  return type == JointType::revolute || type == JointType::continuous || type == JointType::prismatic;
+}
+
+// A fixed joint where `joint` has the position `at`.
+Joint held_at(const Joint& joint, double at) {
+  Joint held;
+  held.name = joint.name;
+  held.X_PJ = joint.X_PJ;
+  if (joint.type == JointType::prismatic)
+    held.X_PJ.p += joint.X_PJ.R * (at * joint.axis);
+  else
+    held.X_PJ.R = joint.X_PJ.R * Eigen::AngleAxisd(at, joint.axis).toRotationMatrix();
+  return held;
+}
+
+}  // namespace
+
+// A joint that follows what does not move does not move either, and one that follows nothing moves by itself.
+void UrdfReader::settle_followers() {
+  std::map<std::string, const Joint*> known;
+  for (const LinkJoint& joint : joints_) known.emplace(joint.joint.name, &joint.joint);
+  std::map<const Joint*, double> held;  // where
+  for (bool settled = false; !settled;) {
+    settled = true;
+    for (LinkJoint& follower : joints_) {
+      Joint& joint = follower.joint;
+      if (!joint.mimic) continue;
+      const std::vector<Element> children = follower.element.all();
+      const Element& mimic = *std::ranges::find_if(children, [](const Element& e) { return e.tag() == "mimic"; });
+      const std::string name = in_quotes(joint.mimic->joint);
+      const auto master = known.find(joint.mimic->joint);
+      const bool master_is_fixed = master != known.end() && master->second->type == JointType::fixed;
+      if (joint.type == JointType::fixed) {
+        mimic.ignore("a fixed joint does not move");
+      } else if (!may_follow(joint.type)) {
+        mimic.repair(fmt::format("a {} joint cannot follow another", joint_type_name(joint.type)),
+                     "it moves by itself");
+      } else if (master == known.end()) {
+        mimic.repair("joint", fmt::format("follows joint {}, which does not exist", name), "it moves by itself");
+      } else if (master_is_fixed || joint.mimic->multiplier == 0) {
+        if (master_is_fixed)
+          mimic.repair("joint", fmt::format("follows fixed joint {}", name), "fixed where that leaves it");
+        else
+          mimic.repair("multiplier", "is 0, expected the rate by which it follows", "fixed at the offset");
+        const double at = joint.mimic->multiplier * held[master->second] + joint.mimic->offset;
+        joint = held_at(joint, at);
+        held[&joint] = at;
+      } else {
+        continue;
+      }
+      joint.mimic.reset();
+      settled = false;
+    }
+  }
 }
 
 // --- the tree ------------------------------------------------------------------------------------------------------

@@ -69,6 +69,7 @@ class UrdfReader {
   void read_contact_points(const Element& link, const std::string& name);
   void read_shapes(const Element& element, Link& link);
   bool reject_xacro();
+  void settle_followers();                 // joints that follow what they cannot
   bool connect();                          // joints to links; false if that makes no sense
   std::vector<size_t> find_roots() const;  // the links without a parent; rejects a file without any
   void read_base();                        // how the world carries the root link
