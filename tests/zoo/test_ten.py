@@ -49,15 +49,16 @@ def test_falls_and_rests(file, dt, tmp_path):
     assert entry["gain"] <= zoo.GAINED * entry["scale"]
     assert entry["speed"] < drop.AT_REST
     if dt == drop.STEPS[0]:
-        is_its_twin(tmp_path / "run.h5", motors, entry)
+        is_its_twin(tmp_path / "run.h5", motors, entry, len(file.root.findall("link")))
 
 
-def is_its_twin(run, motors, entry):
+def is_its_twin(run, motors, entry, links):
     """In MuJoCo: as heavy, as many dofs, followers included, and it ends about where scree's robot does."""
-    twin = pytest.importorskip("twin").Twin(run, motors)
+    peer = pytest.importorskip("twin")
+    twin = peer.Twin(run, motors)
     assert twin.model.nv == entry["dofs"] + len(twin.mimics)
-    # Fixed links without mass are merged; a link of less than the least mass that MuJoCo takes has that.
-    assert twin.model.body_mass.sum() == pytest.approx(entry["mass"], rel=1e-6, abs=1e-4)
+    # A link of less than the least mass that MuJoCo takes has that.
+    assert twin.model.body_mass.sum() == pytest.approx(entry["mass"], rel=1e-9, abs=links * peer.SMALLEST)
     assert twin.run(1.0) > 0
     result = twin.result()
     assert result["finite"] and result["penetration"] < zoo.DEEP
