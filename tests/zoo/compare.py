@@ -66,7 +66,7 @@ def compare(file):
     try:
         model = pin.buildModelFromUrdf(str(file.path), mimic=file.mimic)
     except Exception as error:
-        return {"skipped": f"Pinocchio refuses it: {error}"}
+        return {"skipped": f"Pinocchio refuses it: {readers.one_line(str(error))}"}
     (case,) = mechanisms.dump(file.path, "--states", STATES, "--seed", 1)
     bodies = case["model"]["bodies"]
     comparison = mechanisms.Comparison(TOLERANCE)

@@ -42,8 +42,23 @@ def test_is_what_pinocchio_reads(file):
 
 @pytest.mark.parametrize("dt", drop.STEPS)
 def test_falls_and_rests(file, dt, tmp_path):
-    entry, _ = drop.measure(file, dt, tmp_path)
+    entry, motors = drop.measure(file, dt, tmp_path)
     assert entry["status"] == "complete"
     assert entry["contacts"] > 0
     assert entry["penetration"] <= zoo.DEEP
     assert entry["gain"] <= zoo.GAINED * entry["scale"]
+    assert entry["speed"] < drop.AT_REST
+    if dt == drop.STEPS[0]:
+        is_its_twin(tmp_path / "run.h5", motors, entry, len(file.root.findall("link")))
+
+
+def is_its_twin(run, motors, entry, links):
+    """In MuJoCo: as heavy, as many dofs, followers included, and it ends about where scree's robot does."""
+    peer = pytest.importorskip("twin")
+    twin = peer.Twin(run, motors)
+    assert twin.model.nv == entry["dofs"] + len(twin.mimics)
+    # A link of less than the least mass that MuJoCo takes has that.
+    assert twin.model.body_mass.sum() == pytest.approx(entry["mass"], rel=1e-9, abs=links * peer.SMALLEST)
+    assert twin.run(1.0) > 0
+    result = twin.result()
+    assert result["finite"] and result["penetration"] < zoo.DEEP

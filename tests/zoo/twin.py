@@ -72,7 +72,7 @@ class Twin:
                                     friction=[FRICTION, 0.005, 0.0001])
             for follower, leader, multiplier, offset in mimics:
                 spec.add_equality(type=mujoco.mjtEq.mjEQ_JOINT, name1=follower, name2=leader,
-                                  objtype=mujoco.mjtObj.mjOBJ_JOINT, data=[offset, multiplier, 0, 0, 0] + [0] * 6)
+                                  objtype=mujoco.mjtObj.mjOBJ_JOINT, data=[offset, multiplier] + [0] * (mujoco.mjNEQDATA - 2))
             for joint, (kp, kd, _, effort) in motors.items():
                 limited = np.isfinite(effort)
                 spec.add_actuator(name=f"{joint} motor", target=joint, trntype=mujoco.mjtTrn.mjTRN_JOINT,

@@ -81,12 +81,13 @@ def compare(listed, options, tell):
     compared = {name: answer for name, answer in result.items() if "worst" in answer}
     skipped = collections.Counter(a["skipped"].split(":")[0] for a in result.values() if "skipped" in a)
     worst = lambda quantity: max((answer["worst"][quantity] for answer in compared.values()), default=float("nan"))
-    tell(f"{len(compared)} robots agree with Pinocchio or not in nq, nv, mass and mass matrix at {against.STATES} random "
-         f"configurations, {sum(answer['mimic'] for answer in compared.values())} of them with joints that follow others; "
-         f"largest relative difference of the mass {worst('total mass'):.1e}, of the mass matrix {worst('mass matrix'):.1e}")
+    wrong = against.wrong(result)
+    tell(f"{len(compared)} robots compared with Pinocchio: nq, nv, mass, and mass matrix at {against.STATES} random "
+         f"configurations; {sum(answer['mimic'] for answer in compared.values())} of them have joints that follow others. "
+         f"{len(wrong)} differ; largest relative difference of the mass {worst('total mass'):.1e}, of the mass matrix "
+         f"{worst('mass matrix'):.1e}")
     for reason, count in skipped.items():
         tell(f"not compared, {reason}: {count}")
-    wrong = against.wrong(result)
     return result, [f"{name}: {how}" for name, how in wrong.items()]
 
 
