@@ -312,7 +312,7 @@ TEST(FullDisk, IsAFailureAndKeepsWhatIsThere) {
     EXPECT_FALSE(fs::exists(file));
   };
   // A single run: nothing half-written; what was computed is told.
-  Outcome outcome = limited(4, {"sim", walk, "--duration", "0.1", "--out", out, "--json"});
+  Outcome outcome = limited(16, {"sim", walk, "--duration", "0.1", "--out", out, "--json"});
   expect_lost(outcome, out);
   EXPECT_EQ(nlohmann::json::parse(outcome.out)["status"], "complete");
   EXPECT_TRUE(nlohmann::json::parse(outcome.out)["out"].is_null());

@@ -198,12 +198,15 @@ void UrdfReader::settle_followers() {
         mimic.repair(fmt::format("a {} joint cannot follow another", joint_type_name(joint.type)),
                      "it moves by itself");
       } else if (master == known.end()) {
-        mimic.repair("joint", fmt::format("follows joint {}, which does not exist", name), "it moves by itself");
+        mimic.repair("joint",
+                     fmt::format("follows joint {}, which does not exist{}", name, suggest_joint(joint.mimic->joint)),
+                     "it moves by itself");
       } else if (master_is_fixed || joint.mimic->multiplier == 0) {
         if (master_is_fixed)
           mimic.repair("joint", fmt::format("follows fixed joint {}", name), "fixed where that leaves it");
         else
-          mimic.repair("multiplier", "is 0, expected the rate by which it follows", "fixed at the offset");
+          mimic.repair("multiplier", "mimic multiplier is 0, expected the rate by which it follows",
+                       "fixed at the offset");
         const double at = joint.mimic->multiplier * held[master->second] + joint.mimic->offset;
         joint = held_at(joint, at);
         held[&joint] = at;
@@ -218,13 +221,26 @@ void UrdfReader::settle_followers() {
 
 // --- the tree ------------------------------------------------------------------------------------------------------
 
+namespace {
+
+// Comparing names is slow: a longer list of candidates helps nobody, and nobody reads more suggestions.
+constexpr size_t kMostNames = 1000;
+
+}  // namespace
+
 std::string UrdfReader::suggest_link(const std::string& name) {
-  // Comparing names is slow: a longer list of candidates helps nobody, and nobody reads more suggestions.
-  constexpr size_t kMostNames = 1000;
   if (suggestions_left_ == 0) return "";
   --suggestions_left_;
   std::vector<std::string> names;
   for (size_t i = 0; i < std::min(links_.size(), kMostNames); ++i) names.push_back(links_[i].body.name);
+  return suggestion(name, names);
+}
+
+std::string UrdfReader::suggest_joint(const std::string& name) {
+  if (suggestions_left_ == 0) return "";
+  --suggestions_left_;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < std::min(joints_.size(), kMostNames); ++i) names.push_back(joints_[i].joint.name);
   return suggestion(name, names);
 }
 

@@ -92,6 +92,7 @@ class UrdfReader {
   std::optional<Model> build();
   void place_error(const std::string& message) const;
   std::string suggest_link(const std::string& name);
+  std::string suggest_joint(const std::string& name);
 
   Element robot_;
   const ImportLedger& ledger_;
