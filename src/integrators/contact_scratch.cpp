@@ -9,6 +9,8 @@ ContactScratch::ContactScratch(const Model& model, const World& world)
       delta_trial(model.nv()),
       momentum(delta_trial),
       metric(model.nv(), model.nv()),
+      metric_factor(metric),
+      metric_diagonal(delta_trial),
       turning(delta_trial),
       Z(model.nv(), 0),
       HZ(Z),

@@ -5,6 +5,7 @@
 #include <Eigen/LU>
 
 #include "contact/contact_set.h"
+#include "solvers/proximal_qp.h"
 #include "solvers/simplex_qp.h"
 
 namespace scree {
@@ -14,16 +15,19 @@ struct ContactScratch {
   void reserve();                                                      // for the slots the set has now
   void solve_columns(const Eigen::PartialPivLU<Eigen::MatrixXd>& lu);  // Z <- -lu^-1 Z for the slots of the set
 
-  // Dense matrices by weight are kept for so many: the others are for Newton's method alone.
+  // Dense matrices by weight are kept for so many: ne-mdp has no more.
   bool dense() const { return set.weight_count() <= ContactSet::kMostWeights; }
 
   ContactSet set;
   SimplexQp qp;
+  ProximalQp proximal;                             // of many points
   Eigen::VectorXd w, w_trial, dw, Qdw, g, g_held;  // by weight
   Eigen::VectorXd u;                               // 3 rows a slot
   Eigen::VectorXd delta_trial, momentum;           // nv
   Eigen::MatrixXd metric;                          // nv x nv, symmetric: of Dissipation::effective
   bool metric_whole = true;                        // its lower triangle is filled, too
+  Eigen::MatrixXd metric_factor;                   // nv x nv, of many points: row k of L in column k, the rest zero
+  Eigen::VectorXd metric_diagonal;                 // nv
   Eigen::VectorXd turning;                         // nv: what the metric lacks of A^T times the motion
   bool metric_wanted = false;                      // at the next factorisation
   Eigen::MatrixXd Z, HZ;                           // nv x weights

@@ -27,6 +27,8 @@ constexpr int kPatience = 10;  // directions of a zeroth-order projection that m
 constexpr int kMostIterations = 30;  // of `iterate`: it takes 2 to 10, or wanders
 constexpr int kMostMoves = 8;        // of sides of joint friction in a stage, and one for each joint
 constexpr double kHold = 1e-9;       // of the largest diagonal entry: holds weights that the forces do not determine
+constexpr int kFew = 8;              // points: with more, the forces of one body are many times what moves it
+constexpr double kShareOfGap = 0.1;  // that their inner problem may leave
 constexpr double kSameBranch = 4;
 constexpr double kShare = 0.01;     // of the accuracy asked for
 constexpr double kShortest = 0.01;  // [s] shorter stages are solved as well as one of this length
@@ -223,6 +225,47 @@ double kinetic_energy(Stage& s) {
   return 0;
 }
 
+// Many points share few dofs: matrices by weight then have the rank of the dofs, and are known by factors.
+// theory (8.21)
+bool are_many(int points) { return points > kFew; }
+
+// [J^1/2] of motions whose energy is K.
+double size_of_motion(double K) { return std::sqrt(2 * std::max(K, kGap)); }
+
+// Of the Hessian of K by pose, H = L^T L: c.metric_factor has row k of L in its column k. Where H is not definite, that
+// of a matrix that is.
+void factor_metric(Stage& s) {
+  ContactScratch& c = s.ws.contact;
+  Eigen::MatrixXd& L = c.metric_factor;
+  if (s.options.dissipation == Dissipation::contact) {
+    const auto U = c.U.topRows(3 * c.set.size());
+    L.noalias() = U.transpose().lazyProduct(U);
+  } else {
+    L = s.options.dissipation == Dissipation::total ? s.ws.gauss_newton : c.metric;
+  }
+  L.triangularView<Eigen::StrictlyLower>().setZero();
+  c.metric_diagonal = L.diagonal();
+  for (Eigen::Index k = L.rows(); k-- > 0;) {  // from the leaves: a tree fills in nothing
+    auto row = L.col(k).head(k + 1);
+    if (!(L(k, k) > 1e-13 * c.metric_diagonal(k))) {
+      row.setZero();
+      continue;
+    }
+    row /= std::sqrt(L(k, k));
+    for (Eigen::Index i = 0; i < k; ++i)
+      if (const double l = L(i, k); l != 0) L.col(i).head(i + 1) -= l * L.col(k).head(i + 1);
+  }
+}
+
+// The factor of Q by the columns of Z.
+void factor_columns(Stage& s) {
+  ContactScratch& c = s.ws.contact;
+  factor_metric(s);
+  c.proximal.resize(static_cast<int>(c.Z.rows()), c.set.size(), c.set.vertex_count());
+  auto A = c.proximal.A();
+  for (Eigen::Index j = 0; j < A.cols(); ++j) A.col(j).noalias() = c.metric_factor.transpose() * c.Z.col(j);
+}
+
 // Z = d delta/dw, g = dK/dw and the Gauss-Newton model Q of d2K/dw2 at the current pose.            theory (8.9)
 void linearise(Stage& s) {
   Impl& ws = s.ws;
@@ -235,6 +278,12 @@ void linearise(Stage& s) {
     auto U = c.U.topRows(rows);
     auto UZ = c.UZ();
     c.set.velocity_rows(s.dynamics, U);
+    if (are_many(c.set.size())) {
+      ws.direction.noalias() = U.transpose() * c.u.head(rows);
+      c.g.head(W).noalias() = Z.transpose() * ws.direction;
+      factor_columns(s);
+      return;
+    }
     UZ.noalias() = U * Z;
     c.g.head(W).noalias() = UZ.transpose() * c.u.head(rows);
     c.Q().noalias() = UZ.transpose() * UZ;
@@ -245,6 +294,13 @@ void linearise(Stage& s) {
     s.dynamics.kinetic_gradient(c.momentum.data());
     ws.gauss_newton.setZero();
     s.dynamics.kinetic_hessian(ws.jacobian.data(), ws.gauss_newton.data());
+  }
+  if (are_many(c.set.size())) {
+    c.g.head(W).noalias() = Z.transpose() * c.momentum;
+    factor_columns(s);
+    return;
+  }
+  if (s.options.dissipation == Dissipation::total) {
     HZ.noalias() = ws.gauss_newton.selfadjointView<Eigen::Upper>() * Z;
   } else {
     HZ.noalias() = c.metric * Z;  // c.momentum is that of kinetic_energy()
@@ -268,11 +324,22 @@ double optimality_gap(const Stage& s, const Eigen::VectorXd& w) {
 // The quadratic program: w_trial minimises g.dw + 1/2 dw.(Q + beta) dw, dw = w_trial - w. Returns the decrease of K
 // that the model without beta predicts.
 // theory (8.9)
-double improve_weights(Stage& s, double beta, SubstepResult& result) {
+double improve_weights(Stage& s, double& beta, double K, SubstepResult& result) {
   ContactScratch& c = s.ws.contact;
   const int W = c.set.weight_count();
   const auto w = c.w.head(W), g = c.g.head(W);
   auto dw = c.dw.head(W);
+  if (are_many(c.set.size())) {
+    const double accuracy = kShareOfGap * largest_gap(s, K) / size_of_motion(K);
+    for (;; beta *= 10) {
+      c.w_trial.head(W) = w;
+      const ProximalQpReport report = c.proximal.solve(c.g.data(), beta, accuracy, c.w_trial.data());
+      result.qp_iterations += report.iterations;
+      if (report.converged || beta > kLargestBeta) break;
+    }
+    dw = c.w_trial.head(W) - w;
+    return -g.dot(dw) - 0.5 * c.proximal.squared_norm(dw.data());
+  }
   auto held = c.Q_held();
   held = c.Q();
   held.diagonal().array() += beta;
@@ -292,18 +359,10 @@ double noise(const Stage& s, double K) {
   return std::sqrt(2 * K * mass) * tolerance(s) * s.dynamics.h() + 1e-14 * K;
 }
 
-// Descent works with dense matrices of all slots.
-bool has_room(const Stage& s, SubstepResult& result) {
-  if (s.ws.contact.dense()) return true;
-  result.reason = "too many points in the ground at once for descent, which follows where Newton's method fails";
-  return false;
-}
-
 // Algorithm 1 from the weights in c.w: leaves the pose in ws.delta and the weights in c.w.
 bool descend(Stage& s, SubstepResult& result) {
   Impl& ws = s.ws;
   ContactScratch& c = ws.contact;
-  if (!has_room(s, result)) return false;
   c.metric_wanted = s.options.dissipation == Dissipation::effective;
   s.dynamics.coasting(ws.delta);
   evaluate(s, ws.delta, c.w, ws.gradient);
@@ -315,7 +374,6 @@ bool descend(Stage& s, SubstepResult& result) {
     if (accepted) {
       evaluate(s, ws.delta, c.w, ws.gradient);
       add_contacts(s);
-      if (!has_room(s, result)) return false;
       K = kinetic_energy(s);
       if (!factor(s, ws.delta, c.w)) return false;
       linearise(s);
@@ -325,7 +383,7 @@ bool descend(Stage& s, SubstepResult& result) {
     if (k == s.options.max_outer) return false;
     ++result.outer;
 
-    const double predicted = improve_weights(s, beta, result);
+    const double predicted = improve_weights(s, beta, K, result);
     c.delta_trial = ws.delta;
     c.delta_trial.noalias() += c.Z.leftCols(c.set.weight_count()) * c.dw.head(c.set.weight_count());
     const double K_trial = project(s, c.delta_trial, c.w_trial, result) ? kinetic_energy(s) : kInfinity;
@@ -385,6 +443,28 @@ void multiply_transposed(const double* A, const double* B, int rows, int count, 
     }
 }
 
+// The factor of Q by the vertices of the active contacts and Y.
+void factor_forces(Stage& s) {
+  ContactScratch& c = s.ws.contact;
+  factor_metric(s);
+  const int D = c.set.dimension(), V = c.set.vertex_count(), count = static_cast<int>(c.set.active().size());
+  const Eigen::MatrixXd& L = c.metric_factor;
+  const auto Y = c.Y();
+  c.proximal.resize(static_cast<int>(L.rows()), count, V);
+  auto A = c.proximal.A();
+  auto row = c.f.head(c.columns());
+  for (Eigen::Index k = 0; k < L.rows(); ++k) {
+    row.setZero();
+    for (Eigen::Index i = 0; i <= k; ++i)
+      if (L(i, k) != 0) row += L(i, k) * Y.row(i).transpose();
+    for (int x = 0; x < count; ++x)
+      A.row(k).segment(Eigen::Index{x} * V, V).noalias() =
+          row.segment(Eigen::Index{x} * D, D)
+              .transpose()
+              .lazyProduct(c.set.vertices(c.set.active()[static_cast<size_t>(x)]));
+  }
+}
+
 // Factors dG/ddelta, which `differentiate` has left, and finds the quadratic model of K by the forces of the active
 // contacts: Y = d delta/df, and the matrix Q of the model by their weights, held. False: singular.
 bool model_of_forces(Stage& s, bool symmetric) {
@@ -397,6 +477,17 @@ bool model_of_forces(Stage& s, bool symmetric) {
   c.set.force_rows(s.dynamics.trial(), Y.data());
   ws.tree_lu.solve(Y.data(), columns);
   const int D = c.set.dimension(), V = c.set.vertex_count(), count = static_cast<int>(c.set.active().size());
+  if (are_many(count)) {
+    if (s.options.dissipation == Dissipation::contact) {
+      auto U = c.U.topRows(3 * c.set.size());
+      c.set.velocity_rows(s.dynamics, U);
+      c.UY().noalias() = U.lazyProduct(Y);
+    } else if (s.options.dissipation == Dissipation::total) {
+      s.dynamics.kinetic_hessian(ws.jacobian.data(), ws.gauss_newton.data());
+    }
+    factor_forces(s);
+    return true;
+  }
   c.quadratic.resize(count, V, D);
   double* const S = c.quadratic.S();
   if (s.options.dissipation == Dissipation::contact) {
@@ -500,10 +591,13 @@ bool iterate(Stage& s, SubstepResult& result, int& moves) {
     const auto g = c.g_active.head(W);
     const auto w = c.w_active.head(W);
     auto Qw = c.Qdw.head(W);
-    Qw.setZero();
-    c.quadratic.add_product(w.data(), Qw.data());
+    const bool many = are_many(static_cast<int>(c.set.active().size()));
+    if (!many) {
+      Qw.setZero();
+      c.quadratic.add_product(w.data(), Qw.data());
+    }
     if (first)  // without contact forces K would be this; another branch of G = 0 has far more
-      most = kSameBranch * (K - g.dot(w) + 0.5 * w.dot(Qw)) + kGap;
+      most = kSameBranch * (K - g.dot(w) + 0.5 * (many ? c.proximal.squared_norm(w.data()) : w.dot(Qw))) + kGap;
     if (residual.small && gap <= largest_gap(s, K))
       return K <= most && within_chart(tree_of(ws.model), s.dynamics.trial());
     first = false;
@@ -511,7 +605,12 @@ bool iterate(Stage& s, SubstepResult& result, int& moves) {
     ++result.iterations;
     ++result.outer;
 
-    if (W > 0) {
+    if (many) {
+      c.w_trial.head(W) = w;
+      result.qp_iterations +=
+          c.proximal.minimise(g.data(), size_of_motion(K), kShareOfGap * largest_gap(s, K), c.w_trial.data())
+              .iterations;
+    } else if (W > 0) {
       c.g_held.head(W) = g - Qw;
       c.w_trial.head(W) = w;
       result.qp_iterations +=
