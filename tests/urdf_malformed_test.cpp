@@ -172,8 +172,6 @@ std::vector<Malformed> malformed() {
       {"mimic by nothing", two_links(joint("continuous", "<mimic joint='j' multiplier='0' offset='0.1'/>")),
        "expected the rate by which it follows", "fixed at the offset"},
       {"mimic of itself", two_links(joint("continuous", "<mimic joint='j'/>")), "follows itself"},
-      {"two mimics", two_links(joint("continuous", "<mimic joint='k'/><mimic joint='k'/>")), "another <mimic>",
-       "the first one counts"},
       {"mimic of words", two_links(joint("continuous", "<mimic joint='j' multiplier='two'/>")), "mimic@multiplier"},
       {"mimic without joint", two_links(joint("continuous", "<mimic/>")), "mimic"},
       // shapes
