@@ -43,15 +43,15 @@ TriangleMesh cluster(const TriangleMesh& mesh, const Vec3& lowest, double cell) 
   return result;
 }
 
-struct Extent {
+struct MeshExtent {
   Vec3 lowest, highest;
   double diagonal() const { return (highest - lowest).norm(); }
 };
 
 // Of the corners of triangles; there is at least one.
-Extent extent_of(const TriangleMesh& mesh) {
+MeshExtent extent_of(const TriangleMesh& mesh) {
   const auto first = static_cast<size_t>(mesh.triangles.front()[0]);
-  Extent e{mesh.vertices[first], mesh.vertices[first]};
+  MeshExtent e{mesh.vertices[first], mesh.vertices[first]};
   for (const auto& t : mesh.triangles)
     for (const int corner : t) {
       e.lowest = e.lowest.cwiseMin(mesh.vertices[static_cast<size_t>(corner)]);
@@ -61,7 +61,7 @@ Extent extent_of(const TriangleMesh& mesh) {
 }
 
 // The box around the mesh, in the colour that most of its triangles have.
-TriangleMesh box_of(const TriangleMesh& mesh, const Extent& e) {
+TriangleMesh box_of(const TriangleMesh& mesh, const MeshExtent& e) {
   TriangleMesh box;
   for (int k = 0; k < 8; ++k) {
     const auto pick = [&](int axis) { return (k >> axis & 1) != 0 ? e.highest(axis) : e.lowest(axis); };
@@ -106,7 +106,7 @@ TriangleMesh shrink_mesh(const TriangleMesh& mesh, size_t most_bytes) {
     result = cluster(mesh, lowest, extent / cells);
     cells *= 0.75;
   } while (packed_size(result) > most_bytes && cells > 0.5);
-  const Extent whole = extent_of(mesh);
+  const MeshExtent whole = extent_of(mesh);
   if (result.triangles.empty() || extent_of(result).diagonal() < kLeastOutline * whole.diagonal())
     return box_of(mesh, whole);
   return result;
